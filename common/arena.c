@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * Arena over anonymous mappings. */
+#include "common/arena.h"
+#include "common/sys.h"
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BLOCK_BYTES = 256 * 1024, ALIGNMENT = 16 };
+
+struct wtm_arena_block {
+    struct wtm_arena_block *older;
+    size_t bytes; /* whole mapping */
+    size_t used;  /* header included */
+    size_t padding;
+};
+_Static_assert(sizeof(struct wtm_arena_block) % ALIGNMENT == 0, "the first allocation must be aligned");
+
+static struct wtm_arena_block *new_block(struct wtm_arena *arena, size_t payload)
+{
+    size_t bytes = BLOCK_BYTES;
+    if (payload > BLOCK_BYTES - sizeof(struct wtm_arena_block)) {
+        if (payload > (size_t)1 << 46)
+            return NULL;
+        bytes = (payload + sizeof(struct wtm_arena_block) + 4095) & ~(size_t)4095;
+    }
+    if (arena->limit_bytes && arena->taken_bytes + bytes > arena->limit_bytes)
+        return NULL;
+    long at = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (wtm_sys_failed(at))
+        return NULL;
+    struct wtm_arena_block *block = (struct wtm_arena_block *)at;
+    block->older = arena->first;
+    block->bytes = bytes;
+    block->used = sizeof *block;
+    arena->first = block;
+    arena->taken_bytes += bytes;
+    return block;
+}
+
+void *wtm_arena_alloc(struct wtm_arena *arena, size_t bytes)
+{
+    if (bytes > (size_t)1 << 46)
+        return NULL;
+    size_t need = bytes ? (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT;
+    struct wtm_arena_block *block = arena->first;
+    if (!block || block->bytes - block->used < need) {
+        block = new_block(arena, need);
+        if (!block)
+            return NULL;
+    }
+    void *result = (char *)block + block->used;
+    block->used += need;
+    return result;
+}
+
+char *wtm_arena_string(struct wtm_arena *arena, const char *text, size_t length)
+{
+    char *copy = length + 1 ? wtm_arena_alloc(arena, length + 1) : NULL;
+    if (copy)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+void wtm_arena_free(struct wtm_arena *arena)
+{
+    for (struct wtm_arena_block *block = arena->first, *older; block; block = older) {
+        older = block->older;
+        wtm_sys_munmap(block, block->bytes);
+    }
+    arena->first = NULL;
+    arena->taken_bytes = 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ * The profile: one file (or memfd) that the timed process maps shared and writes, and that anyone can read at any time.
+ * docs/profile-format.md tells it in prose. Both sides include this header; nobody else defines the layout.
+ *
+ * A header page, then chunks. Every chunk begins at a multiple of 64 bytes with struct wtm_chunk and is never moved.
+ * Chunks are handed out by an atomic bump of `header.used_bytes`; the writer fills one and stores `magic` last (release).
+ * A reader that finds no magic where a chunk should start goes on in steps of 64 bytes: a process killed between the
+ * bump and the last store leaves such a hole.
+ *
+ * One writer per chunk: the thread that owns it. Counters are plain 8-byte aligned words, read with one load each; a
+ * reader may see a call counted in one word and not yet in the next, never half a word. All numbers are little-endian.
+ * Offsets are from the start of the file; 0 means none. Times are TSC ticks (of `header.clock`) unless named `_ns`. */
+#ifndef WTM_COMMON_PROFILE_FORMAT_H
+#define WTM_COMMON_PROFILE_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WTM_PROFILE_MAGIC   "WTMPROF" /* 8 bytes with the NUL */
+#define WTM_PROFILE_VERSION 1         /* of the layout; a reader refuses a larger `oldest_reader` */
+#define WTM_PROFILE_HEADER_BYTES 4096
+#define WTM_CHUNK_ALIGN     64
+#define WTM_CHUNK_MAGIC     0x434d5457u /* "WTMC" */
+
+/* Histogram: log-linear over ticks. Values below 32 have a bucket each (and all below 0 fall in bucket 0); then 32
+ * buckets an octave, so a bucket is at most 1/32 of its lower bound wide and its middle is within 1.6 % of any value in
+ * it. The last bucket takes everything from 2^44 ticks (hours) up. */
+#define WTM_HIST_SUB_BITS 5
+#define WTM_HIST_MAX_BITS 44
+#define WTM_HIST_BUCKETS  ((WTM_HIST_MAX_BITS - WTM_HIST_SUB_BITS + 1) << WTM_HIST_SUB_BITS) /* 1280 */
+
+enum wtm_clock_source { WTM_CLOCK_TSC = 1, WTM_CLOCK_MONOTONIC = 2 };
+enum wtm_cpu_source { WTM_CPU_OFF = 0, WTM_CPU_RSEQ = 1, WTM_CPU_PERF = 2, WTM_CPU_GETTIME = 3 };
+enum wtm_recursion_mode { WTM_RECURSION_WITHDRAW = 0, WTM_RECURSION_NEST = 1 };
+
+struct wtm_clock_pair { /* the same moment by both clocks */
+    uint64_t ticks;
+    uint64_t monotonic_raw_ns;
+    uint64_t error_ticks; /* the reading of the pair took this long */
+};
+
+/* The cost of measuring, in 1/256 ticks. `spread` is half the distance between the quartiles of the batches. */
+struct wtm_cost {
+    int32_t inside;    /* lies inside the measured interval of each timed call: subtracted from that call */
+    int32_t outside;   /* lies outside it: `inside + outside` is subtracted from every open caller, per call */
+    int32_t recursive; /* of a withdrawn (recursive) call, subtracted from every open caller */
+    int32_t spread_inside, spread_outside, spread_recursive;
+    uint32_t batches, calls_per_batch;
+};
+
+enum wtm_profile_state { WTM_PROFILE_RUNNING = 1, WTM_PROFILE_ENDED = 2 };
+
+struct wtm_profile_header {
+    char magic[8];
+    uint32_t version, oldest_reader;
+    uint32_t header_bytes;    /* WTM_PROFILE_HEADER_BYTES */
+    uint32_t hist_buckets;    /* WTM_HIST_BUCKETS: a reader refuses another number */
+    uint64_t features;        /* bits a reader must know; none yet */
+    uint64_t used_bytes;      /* end of the last chunk handed out; may exceed the file's size when the disk was full */
+    uint32_t state;           /* enum wtm_profile_state */
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint32_t forked;          /* 1: this process came from a fork of a timed one, without exec */
+    uint64_t start_realtime_ns;  /* CLOCK_REALTIME at start */
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC at start */
+    uint64_t end_monotonic_ns;   /* 0 while running; updated at each table */
+    uint32_t clock;           /* enum wtm_clock_source */
+    uint32_t clock_trusted;   /* 1: no reason for doubt was found */
+    uint64_t tick_hz_hint;    /* stated or coarse rate; better: from the two pairs when they lie apart */
+    struct wtm_clock_pair first, last;
+    uint32_t cpu_source;      /* enum wtm_cpu_source */
+    uint32_t recursion_mode;  /* enum wtm_recursion_mode */
+    struct wtm_cost cost;     /* at start */
+    uint64_t epoch;           /* counts resets; a thread whose epoch is older has counted nothing since */
+    uint64_t generation;      /* changes when chunks of functions were added */
+    uint64_t function_count;  /* functions announced so far: indices 1 .. function_count */
+    uint64_t lost_calls;      /* calls that ran untimed and uncounted for want of memory */
+    uint64_t armed;           /* 1: armed now */
+    char program[256];        /* file name of the program, without its directory, cut if need be */
+    char clock_note[128];     /* why the clock is not trusted, or empty */
+    char cpu_note[128];       /* how the source of runtime was chosen */
+};
+_Static_assert(sizeof(struct wtm_profile_header) <= WTM_PROFILE_HEADER_BYTES, "the header is one page");
+
+enum wtm_chunk_type {
+    WTM_CHUNK_FUNCTION = 1,
+    WTM_CHUNK_REFUSED = 2,
+    WTM_CHUNK_NOT_FOUND = 3,
+    WTM_CHUNK_THREAD = 4,
+    WTM_CHUNK_CELL = 5,
+    WTM_CHUNK_SWITCHED = 6,
+    WTM_CHUNK_EDGES = 7,
+    WTM_CHUNK_NOTE = 8, /* a warning for the report's reader: struct wtm_text_chunk */
+};
+
+struct wtm_chunk {
+    uint32_t magic; /* WTM_CHUNK_MAGIC, stored last */
+    uint32_t type;
+    uint64_t bytes; /* whole chunk, a multiple of WTM_CHUNK_ALIGN */
+};
+
+/* Strings of a chunk follow its struct, NUL-terminated, and are named by offset from the chunk's start; 0: none. */
+struct wtm_function_chunk {
+    struct wtm_chunk chunk;
+    uint32_t index;     /* 1 .. ; the same index in cells and edges */
+    uint32_t flags;     /* bit 0: its module was unloaded again */
+    uint64_t address;   /* in the process, while loaded */
+    uint64_t offset;    /* address less the module's load bias */
+    uint64_t size;      /* 0: unknown */
+    uint32_t name;      /* what to show: demangled, or the user's handle */
+    uint32_t mangled;   /* as in the symbol table; 0 for a bare address */
+    uint32_t module;    /* path of the object, as the loader tells it; the program's for the main program */
+    uint32_t aliases;   /* other names of this body, comma-separated, or 0 */
+};
+
+struct wtm_refused_chunk {
+    struct wtm_chunk chunk;
+    uint32_t reason; /* enum wtm_refusal */
+    uint32_t reserved;
+    uint64_t address;
+    uint32_t name, mangled, module;
+    uint32_t reserved2;
+};
+
+struct wtm_not_found_chunk {
+    struct wtm_chunk chunk;
+    uint32_t pattern; /* as the user wrote it */
+    uint32_t near;    /* up to a few nearest names, newline-separated, or 0 */
+    uint32_t found;   /* set to 1 when a library loaded later brought it */
+    uint32_t reserved;
+};
+
+struct wtm_text_chunk {
+    struct wtm_chunk chunk;
+    uint32_t text;
+    uint32_t reserved;
+};
+
+struct wtm_thread_chunk {
+    struct wtm_chunk chunk;
+    uint32_t index; /* 1 .. */
+    uint32_t tid;
+    uint64_t epoch; /* header.epoch as of this thread's last call; its cells count only when equal */
+    uint32_t ended; /* 1: the thread is known to have ended */
+    uint32_t reserved;
+    uint64_t switches;   /* times that its CPU-time pair was renewed */
+    uint64_t cost_ticks; /* spent on measuring in this thread, by the measured costs */
+    char name[16];
+};
+
+/* Count, sum and distribution of one set of calls. All values are corrected ticks: the measured interval less the
+ * inside cost less what nested timed calls cost. They are signed: a call can come out below zero by noise. */
+struct wtm_stats {
+    uint64_t calls;
+    int64_t sum;
+    uint64_t squares_low, squares_high; /* 128-bit sum of squares */
+    int64_t min, max;                   /* meaningless while calls is 0 */
+    struct wtm_wrap {                   /* buckets whose 32-bit counter wrapped, and how often */
+        uint16_t bucket, times;
+    } wraps[16];
+    uint32_t hist[WTM_HIST_BUCKETS];
+};
+
+/* One function in one thread. Calls during which the thread was never switched out have runtime == realtime: they are
+ * in `steady`. The others (all, where the CPU clock is read by system call) are in the SWITCHED chunk twice: by realtime
+ * and by runtime. So realtime = steady + switched.real, runtime = steady + switched.run.
+ * With cpu_source OFF all calls are in `steady` and there is no runtime. */
+struct wtm_cell {
+    struct wtm_chunk chunk;
+    uint32_t function, thread;
+    uint64_t entered;       /* timed entries */
+    uint64_t recursive;     /* entries while an earlier call was open on the same stack: counted, not timed */
+    uint64_t abnormal;      /* timed entries left by longjmp, exception or thread end: in no statistics */
+    int64_t self;           /* corrected ticks of closed calls less those of their timed children */
+    int64_t subtracted;     /* all that was taken off the raw intervals of closed calls */
+    uint64_t switched;      /* offset of this cell's SWITCHED chunk, or 0 */
+    uint64_t late;          /* closed calls of which the interval could not be known (other thread's clock, foreign stack) */
+    uint64_t reserved[3];
+    struct wtm_stats steady;
+};
+/* calls = entered + recursive; open = entered - abnormal - steady.calls - switched.real.calls - late */
+
+struct wtm_switched {
+    struct wtm_chunk chunk;
+    uint32_t function, thread;
+    uint64_t reserved[5];
+    struct wtm_stats real, run;
+};
+
+/* Who called whom: appended to, `count` stored last. An edge's key never changes. */
+struct wtm_edge {
+    uint32_t caller, callee; /* function indices */
+    uint64_t calls;          /* closed calls of callee while caller was the innermost open timed call */
+    int64_t ticks;           /* their corrected realtime */
+};
+struct wtm_edges_chunk {
+    struct wtm_chunk chunk;
+    uint32_t thread;
+    uint32_t capacity;
+    uint64_t count;
+    struct wtm_edge edges[];
+};
+
+_Static_assert(offsetof(struct wtm_cell, steady) == 128, "statistics begin on a cache line of their own");
+_Static_assert(offsetof(struct wtm_switched, real) % 64 == 0, "as above");
+
+static inline unsigned wtm_hist_bucket(int64_t ticks)
+{
+    if (ticks < 1 << WTM_HIST_SUB_BITS)
+        return ticks < 0 ? 0 : (unsigned)ticks;
+    unsigned top = 63 - (unsigned)__builtin_clzll((unsigned long long)ticks);
+    if (top >= WTM_HIST_MAX_BITS)
+        return WTM_HIST_BUCKETS - 1;
+    unsigned octave = top - WTM_HIST_SUB_BITS;
+    return (octave << WTM_HIST_SUB_BITS) + (unsigned)(ticks >> octave);
+}
+
+#endif

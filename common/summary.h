@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * From profiles to rows: reads one or many mapped profiles (running or ended), checks every bound, adds up threads, and
+ * gives one row per function. Used by the table at exit inside the target (so: no malloc, no stdio, arena only) and by
+ * every subcommand of `wtm`. One thread at a time. 0 or negative errno. */
+#ifndef WTM_COMMON_SUMMARY_H
+#define WTM_COMMON_SUMMARY_H
+
+#include "common/arena.h"
+#include "common/profile_format.h"
+
+/* A profile in memory. `bytes` is what may be touched. -EINVAL with a reason in words when it is no profile that this
+ * version can read. Hostile contents give an error or fewer rows, never a wild access. */
+struct wtm_profile {
+    const unsigned char *base;
+    size_t bytes;
+    const char *path; /* for messages; may be NULL */
+};
+int wtm_profile_check(const struct wtm_profile *profile, const char **reason);
+
+/* Times in ns, as double (exact to 2^53 ns, 104 days). Negative values are real: below the noise. */
+struct wtm_times {
+    uint64_t calls; /* that these statistics are of */
+    double total_ns, mean_ns, min_ns, max_ns, stddev_ns;
+    double p50_ns, p90_ns, p99_ns, p999_ns;
+};
+
+struct wtm_caller {
+    const char *name;
+    uint64_t calls;
+    double realtime_ns;
+};
+
+struct wtm_row {
+    const char *name, *mangled, *module, *aliases; /* into the profile or the arena; never NULL but mangled, aliases */
+    uint64_t address;
+    uint64_t calls, recursive, abnormal, open, late;
+    struct wtm_times realtime, runtime; /* runtime.calls 0 when there is no source of runtime */
+    double self_ns;
+    double subtracted_ns;
+    struct wtm_caller *callers; /* sorted by realtime */
+    size_t caller_count;
+    unsigned ambiguous; /* 1: another row has the same name: show the module */
+};
+
+struct wtm_refused_row {
+    const char *name, *module;
+    uint64_t address;
+    unsigned reason;
+};
+struct wtm_missing_row {
+    const char *pattern, *near;
+};
+
+struct wtm_summary {
+    const struct wtm_profile_header *header; /* of the first profile; checked */
+    double ns_per_tick;
+    double granularity_ns;  /* reserved: step of the counter, 0 while unknown */
+    double wall_ns;         /* start to end or now, longest of the profiles */
+    double cost_ns;         /* what timing took altogether, by the measured costs */
+    double inside_ns, outside_ns, recursive_ns, spread_ns; /* per call */
+    struct wtm_row *rows;   /* sorted by total realtime, largest first; functions never called included */
+    size_t row_count;
+    struct wtm_refused_row *refused;
+    size_t refused_count;
+    struct wtm_missing_row *missing;
+    size_t missing_count;
+    const char **notes;
+    size_t note_count;
+    uint64_t lost_calls;
+    size_t threads, profiles;
+};
+
+/* `now_ns`: CLOCK_MONOTONIC for a process that still runs (used where the header has no end). */
+int wtm_summary_build(struct wtm_summary *summary, const struct wtm_profile *profiles, size_t count, uint64_t now_ns,
+                      struct wtm_arena *arena);
+
+#endif

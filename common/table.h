@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * The table that people read: at the end of a program, and from `wtm report`. No stdio, no malloc, no locale.
+ * Layout, units and column order are in one column table (table.c). */
+#ifndef WTM_COMMON_TABLE_H
+#define WTM_COMMON_TABLE_H
+
+#include "common/summary.h"
+#include "common/text.h"
+
+struct wtm_table_options {
+    int width;            /* columns available; at least 80 are used */
+    int wide;             /* 1: all columns, whatever the width */
+    int verbose;          /* 1: also functions that were never called, all refusals, all callers */
+    const char *program;  /* name for the first line; NULL: header's */
+};
+
+/* Writes the whole report into `text`. 0 or the text's error. */
+int wtm_table_print(struct wtm_text *text, const struct wtm_summary *summary, const struct wtm_table_options *options);
+
+#endif
