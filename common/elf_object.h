@@ -41,6 +41,7 @@ struct wtm_object {
     int is_loader;         /* 1: ld-linux-x86-64.so.2 */
     int is_vdso;
     const Elf64_Phdr *phdr; /* validated copy in the arena */
+    const Elf64_Phdr *loaded_phdr; /* where the loader says they are: identifies a loaded object */
     unsigned phdr_count;
     unsigned char build_id[32];
     unsigned build_id_bytes; /* 0: none */
