@@ -30,6 +30,7 @@ struct wtm_symbol {
     uint8_t global;    /* 1: GLOBAL or WEAK, 0: LOCAL */
     uint8_t source;    /* enum wtm_symbol_source */
     uint8_t cold;      /* 1: a `.cold` part: never an entry */
+    uint8_t notype;    /* 1: a label of an assembler's file without a type: taken only by its exact name */
 };
 
 struct wtm_object {
