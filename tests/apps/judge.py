@@ -12,7 +12,8 @@ ENDLESS = 1000000000  # "ignore the next so many hits": gdb counts and goes on
 
 def count(tools, argv, symbols, cwd, stdin='/dev/null', status=0):
     """Hits of each symbol (as in the symbol table) while argv runs."""
-    command = [need('gdb'), '-q', '-nx', '-batch', '-ex', 'set startup-with-shell on', '-ex', 'set pagination off']
+    command = [need('gdb'), '-q', '-nx', '-batch', '-ex', 'set startup-with-shell on', '-ex', 'set pagination off',
+               '-ex', 'handle all nostop noprint pass', '-ex', 'handle SIGTRAP stop nopass']
     for number, symbol in enumerate(symbols, 1):
         command += ['-ex', f'break *{symbol}', '-ex', f'ignore {number} {ENDLESS}']
     command += ['-ex', 'run ' + ' '.join(shlex.quote(word) for word in argv[1:]) + f' <{stdin} >/dev/null',
