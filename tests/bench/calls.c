@@ -3,13 +3,11 @@
  * turn, and the medians over the rounds are printed. Costs are differences to the same work with untimed twins.
  *
  * Run with LD_PRELOAD and WTM_TIME=timed_leaf,timed_outer,timed_nested,timed_descend,timed_tail,timed_many; without the
- * library it shows the bare costs. `disarmed` is measured in the same rounds: the signals disarm and arm the library. */
+ * library, or disarmed, it shows what then remains. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define REAL __attribute__((noipa, used))
@@ -96,7 +94,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void one_round(int round, int library)
+static void one_round(int round)
 {
     put(round, 0, "reads", reads());
     put(round, 1, "call", per_call(timed_leaf, 1, CALLS) - per_call(plain_leaf, 1, CALLS));
@@ -111,19 +109,12 @@ static void one_round(int round, int library)
         __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
         pthread_join(thread, NULL);
     }
-    if (library)
-        raise(SIGRTMIN + 12);
-    put(round, 7, "disarmed", per_call(timed_leaf, 1, CALLS) - per_call(plain_leaf, 1, CALLS));
-    if (library)
-        raise(SIGRTMIN + 10);
 }
 
 int main(void)
 {
-    const char *preload = getenv("LD_PRELOAD");
-    int library = preload && strstr(preload, "libwtmtime");
     for (int round = -2; round < ROUNDS; round++)
-        one_round(round < 0 ? 0 : round, library);
+        one_round(round < 0 ? 0 : round);
     for (int kind = 0; kind < kinds; kind++) {
         qsort(values[kind], ROUNDS, sizeof(double), by_value);
         printf("%s %.3f %.3f %.3f\n", names[kind], values[kind][ROUNDS / 2], values[kind][ROUNDS / 4],

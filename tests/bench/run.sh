@@ -18,6 +18,7 @@ functions=timed_leaf,timed_outer,timed_nested,timed_descend,timed_tail,timed_man
 for recursion in withdraw nest; do
     WTM_TIME=$functions WTM_TABLE=none WTM_RECURSION=$recursion LD_PRELOAD=$lib "$out/calls" >"$out/calls.$recursion"
 done
+WTM_TIME=$functions WTM_TABLE=none WTM_START=disarmed LD_PRELOAD=$lib "$out/calls" >"$out/calls.disarmed"
 
 echo "cost of one call beyond an untimed one, median of 41 interleaved rounds, ns (quartiles)"
 awk '
@@ -29,7 +30,7 @@ awk '
         printf "  %-42s %7.2f  (%.2f..%.2f)  %-24s target %s\n", text, value, low[file, kind] / calls, high[file, kind] / calls, note, target
     }
     END {
-        withdraw = ARGV[1]; nest = ARGV[2]
+        withdraw = ARGV[1]; nest = ARGV[2]; disarmed = ARGV[3]
         row(withdraw, "reads", "two bare TSC reads", "-", 1)
         row(withdraw, "call", "timed call", "< 1.6 x", 1)
         row(withdraw, "nested", "timed call in a timed call, for each", "< 1.6 x", 2)
@@ -38,8 +39,8 @@ awk '
         row(withdraw, "beside", "timed call, another thread in it as well", "< 1.6 x", 1)
         row(withdraw, "recursive", "recursive entry, withdrawn", "< 5 ns", 1)
         row(nest, "recursive", "recursive entry, WTM_RECURSION=nest", "< 1.6 x", 1)
-        row(withdraw, "disarmed", "disarmed entry", "< 3 ns", 1)
-    }' "$out/calls.withdraw" "$out/calls.nest"
+        row(disarmed, "call", "disarmed entry", "< 3 ns", 1)
+    }' "$out/calls.withdraw" "$out/calls.nest" "$out/calls.disarmed"
 
 start() { # label, patterns, program and arguments
     label=$1 patterns=$2

@@ -149,11 +149,10 @@ def _(tools):
 
 @check('README tells of every setting, and of no other')
 def _(tools):
-    read = set(re.findall(r'"(WTM_[A-Z]+)"', text_of('preload/config.c')))
-    if not read:  # the table holds the names without their common prefix
-        read = {f'WTM_{name}' for name in re.findall(r'"([A-Z]{3,})"', text_of('preload/config.c'))}
+    table = re.findall(r'\{"(WTM_[A-Z]+)",\s*(?:NULL|"(?:[^"\\]|\\.)*"),\s*(\w+)', text_of('preload/config.c'))
+    read = {name for name, reader in table if reader != 'NULL'}  # without a reader: known, but not in this version
     told = set(re.findall(r'^\| `(WTM_[A-Z]+)`', text_of('README.md'), re.M))
-    expect(len(read) >= 10, f'settings found in preload/config.c: {read}')
+    expect(len(read) >= 5, f'settings found in preload/config.c: {read}')
     expect_equal(told, read, 'settings in the table of README.md')
 
 

@@ -6,10 +6,10 @@ import re
 import socket
 
 from suite.registry import Suite
-from suite.results import expect, expect_equal
+from suite.results import Skipped, expect, expect_equal
 
 SUITE = Suite('programs')
-PLAIN_OUT = 'sum 1'
+SIGNALS = {'WTM_SIGNALS': 'arm=RTMIN+10,reset=RTMIN+11,disarm=RTMIN+12,dump=RTMIN+13'}  # the default
 
 
 def plain(t):
@@ -166,14 +166,16 @@ def _(t):
         't5 t6 s11 t7 c1': ({}, 8),
     }
     for number, (plan, (env, wanted)) in enumerate(plans.items()):
-        run, report = t.report_of([steps, *plan.split()], 'work', t.sub(str(number)), env=env)
+        run, report = t.report_of([steps, *plan.split()], 'work', t.sub(str(number)),
+                                  env={**SIGNALS, **env})
         expect_equal((report.one('work')['calls'], run.out), (wanted, 'end\n'), f'calls and stdout after {plan}')
 
 
 @SUITE.test('signals: dump prints the table so far')
 def _(t):
     steps = t.build('steps.c', '-pthread')
-    run = t.run([steps, 'c5', 's13', 'm', 'c6'], 'work', env={'WTM_TABLE': None, 'WTM_OUT': None})
+    run = t.run([steps, 'c5', 's13', 'm', 'c6'], 'work',
+                env={'WTM_TABLE': None, 'WTM_OUT': None, **SIGNALS})
     parts = run.err.split('--mark--\n')
     expect_equal(len(parts), 2, f'parts of stderr around the mark: {run.err!r}')
     expect_equal([row_of(part, 'work')[1] for part in parts], ['5', '11'], 'calls in the dumped and the last table')
@@ -189,15 +191,12 @@ def _(t):
     expect(run.status < 0, 'without our handler the signal ends the program, as it would by itself')
 
 
-@SUITE.test('every clock, order and source of runtime counts right')
-def _(t):
-    choices = [('WTM_CLOCK', value) for value in ('tsc', 'monotonic')]
-    choices += [('WTM_ORDER', value) for value in ('loose', 'exit', 'strict')]
-    choices += [('WTM_CPU', value) for value in ('rseq', 'perf', 'clock_gettime', 'off')]
-    choices += [('WTM_RECURSION', value) for value in ('withdraw', 'nest')]
-    for setting, value in choices:
-        run, report = t.report_of([plain(t), '1000', '300', '0'], 'alpha,alphabet', t.sub(f'{setting}-{value}'),
-                                  env={setting: value})
+def choice(setting, value):
+    @SUITE.test(f'{setting}={value} counts right')
+    def _(t):
+        run, report = t.report_of([plain(t), '1000', '300', '0'], 'alpha,alphabet', env={setting: value})
+        if value == 'perf' and 'expected' in run.err and 'perf' not in run.err.split('expected')[1]:
+            raise Skipped('this version of the library does not know this source')
         counts = [report.one(name)['calls'] for name in ('alpha', 'alphabet')]
         expect_equal(counts, [1000, 300], f'calls under {setting}={value}')
         expect(setting not in run.err, f'{setting}={value} is taken as a bad value: {run.err!r}')
@@ -205,6 +204,13 @@ def _(t):
             expect_equal(report.data['clock']['source'], value, 'the clock that was used')
         if value == 'off':
             expect_equal(report.data['cpu']['source'], 'off', 'the source of runtime')
+
+
+for _setting, _values in {'WTM_CLOCK': ('tsc', 'monotonic'), 'WTM_ORDER': ('loose', 'exit', 'strict'),
+                          'WTM_CPU': ('rseq', 'perf', 'clock_gettime', 'off'),
+                          'WTM_RECURSION': ('withdraw', 'nest')}.items():
+    for _value in _values:
+        choice(_setting, _value)
 
 
 @SUITE.test('WTM_VERBOSE=1 tells what was patched')
