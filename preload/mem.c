@@ -22,7 +22,6 @@ OWN char *strchr(const char *s, int c);
 OWN char *strrchr(const char *s, int c);
 OWN char *strstr(const char *in, const char *what);
 OWN char *strcpy(char *to, const char *from);
-OWN char *strncpy(char *to, const char *from, size_t most);
 OWN char *strcat(char *to, const char *from);
 OWN char *strncat(char *to, const char *from, size_t most);
 
@@ -152,14 +151,6 @@ char *strstr(const char *in, const char *what)
 char *strcpy(char *to, const char *from)
 {
     memcpy(to, from, strlen(from) + 1);
-    return to;
-}
-
-char *strncpy(char *to, const char *from, size_t most)
-{
-    size_t n = strnlen(from, most);
-    memcpy(to, from, n);
-    memset(to + n, 0, most - n);
     return to;
 }
 
