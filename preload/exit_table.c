@@ -21,17 +21,7 @@ static int to_stderr(void *context, const char *text, size_t bytes)
 
 static int to_file(void *context, const char *text, size_t bytes)
 {
-    int fd = *(int *)context;
-    while (bytes) {
-        long wrote = wtm_sys_write(fd, text, bytes);
-        if (wrote == -4)
-            continue;
-        if (wtm_sys_failed(wrote))
-            return (int)wrote;
-        text += wrote;
-        bytes -= (size_t)wrote;
-    }
-    return 0;
+    return wtm_log_write_to(*(int *)context, text, bytes);
 }
 
 static uint64_t calls_of(const struct wtm_summary *summary)

@@ -64,14 +64,18 @@ static inline void close_record(struct wtm_thread *thread, struct wtm_record *re
     cell->subtracted += cost;
     thread->spent_ticks += (uint64_t)wtm_hot.total_ticks;
     struct wtm_record *caller = record - 1;
+    if (WTM_UNLIKELY(caller->sp - record->sp >= WTM_SAME_STACK_BYTES))
+        caller = wtm_records_caller(thread, record);
     struct wtm_local *caller_local = caller->local;
     if (caller_local) {
         caller->child_ticks += ticks;
         count_edge(thread, caller_local->index, local->index, ticks);
     }
-    struct wtm_record *outer = record->outer;
-    local->open = outer;
-    local->idle = outer ? NULL : cell;
+    if (WTM_LIKELY(local->open == record))
+        local->open = record->outer;
+    else
+        wtm_records_unlink(record); /* coroutines: a newer call of the function is still open */
+    local->idle = local->open ? NULL : cell;
     record->local = NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 enum { HIGH_DESCRIPTOR = 500 };
@@ -38,12 +39,29 @@ static int still_there(void)
     return st.st_dev == err.device && st.st_ino == err.inode && st.st_rdev == err.special;
 }
 
+/* Writing beyond RLIMIT_FSIZE would end the program by SIGXFSZ. The end of the file is where we write, or behind it. */
+static int beyond_limit(int fd, size_t bytes)
+{
+    struct stat st;
+    struct rlimit limit;
+    if (wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)) || !S_ISREG(st.st_mode))
+        return 0;
+    if (wtm_sys_failed(wtm_syscall6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0)))
+        return 0;
+    return limit.rlim_cur != RLIM_INFINITY && (uint64_t)st.st_size + bytes > limit.rlim_cur;
+}
+
 int wtm_log_write(const char *text, size_t bytes)
 {
-    if (!still_there())
-        return -9;
+    return still_there() ? wtm_log_write_to(err.fd, text, bytes) : -9;
+}
+
+int wtm_log_write_to(int fd, const char *text, size_t bytes)
+{
+    if (beyond_limit(fd, bytes))
+        return -27; /* EFBIG */
     while (bytes) {
-        long wrote = wtm_sys_write(err.fd, text, bytes);
+        long wrote = wtm_sys_write(fd, text, bytes);
         if (wrote == -4)
             continue;
         if (wtm_sys_failed(wrote))

@@ -14,6 +14,8 @@ void wtm_log_parts(const char *const *parts) WTM_HIDDEN;
 #define wtm_log(...) wtm_log_parts((const char *const[]){__VA_ARGS__, NULL})
 /* Whole text as it is; 0 or negative errno, -EBADF when the standard error of the start is gone. */
 int wtm_log_write(const char *text, size_t bytes) WTM_HIDDEN;
+/* The same to another descriptor; -EFBIG rather than a signal where a limit on file sizes would be passed. */
+int wtm_log_write_to(int fd, const char *text, size_t bytes) WTM_HIDDEN;
 /* Columns of the terminal, or 0 when standard error is none. */
 int wtm_log_width(void) WTM_HIDDEN;
 

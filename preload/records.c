@@ -13,28 +13,41 @@
 #include "preload/thread.h"
 #include "preload/profile.h"
 
-/* Two calls of one function on unknown stacks are taken for recursion when they are nearer than this: the smallest
- * stacks that coroutine libraries hand out by default are 64 KiB. */
-enum { SAME_STACK_BYTES = 60000 };
-
 static int on_native(const struct wtm_thread *thread, uint64_t sp)
 {
     return sp > thread->stack_low && sp <= thread->stack_high;
 }
 
-/* The record is no longer the function's open call: take it out of the chain of open calls of its function. */
+struct wtm_record *wtm_records_caller(struct wtm_thread *thread, struct wtm_record *record)
+{
+    struct wtm_record *nearest = thread->base; /* local NULL */
+    int native = on_native(thread, record->sp);
+    for (struct wtm_record *r = record - 1; r > thread->base; r--) {
+        if (r->sp <= record->sp || r->sp >= nearest->sp || on_native(thread, r->sp) != native)
+            continue;
+        if (native || r->sp - record->sp < WTM_SAME_STACK_BYTES)
+            nearest = r;
+    }
+    return nearest;
+}
+
+void wtm_records_unlink(struct wtm_record *record)
+{
+    struct wtm_record *inner = record->local->open;
+    while (inner && inner->outer != record)
+        inner = inner->outer;
+    if (inner)
+        inner->outer = record->outer;
+}
+
+/* The record is no longer an open call of its function. */
 static void unlink_open(struct wtm_record *record)
 {
     struct wtm_local *local = record->local;
-    if (local->open == record) {
+    if (local->open == record)
         local->open = record->outer;
-    } else {
-        struct wtm_record *inner = local->open;
-        while (inner && inner->outer != record)
-            inner = inner->outer;
-        if (inner)
-            inner->outer = record->outer;
-    }
+    else
+        wtm_records_unlink(record);
     if (!local->open)
         local->idle = local->cell;
     record->local = NULL;
@@ -170,7 +183,7 @@ static int is_recursion(const struct wtm_thread *thread, const struct wtm_record
         uint64_t in_slot = *(const uint64_t *)(open->sp - 8);
         return in_slot == (uintptr_t)wtm_return_point || in_slot == open->return_minus_1 + 1;
     }
-    return open->sp - sp < SAME_STACK_BYTES;
+    return open->sp - sp < WTM_SAME_STACK_BYTES;
 }
 
 static const struct wtm_record *record_at(const struct wtm_thread *thread, uint64_t sp)
