@@ -44,14 +44,12 @@ static int read_program_headers(struct wtm_elf_file *file)
     if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == PN_XNUM)
         return -ENOEXEC;
     uint64_t bytes = header->e_phnum * sizeof(Elf64_Phdr);
-    void *copy = wtm_arena_alloc(file->arena, bytes);
-    if (!copy)
-        return -ENOMEM;
-    if (header->e_phoff <= file->head_bytes && bytes <= file->head_bytes - header->e_phoff)
-        memcpy(copy, file->head + header->e_phoff, bytes);
-    else if (wtm_elf_file_read(file, header->e_phoff, copy, bytes))
+    if (header->e_phoff <= file->head_bytes && bytes <= file->head_bytes - header->e_phoff && header->e_phoff % 8 == 0)
+        file->phdr = (const Elf64_Phdr *)(file->head + header->e_phoff);
+    else
+        file->phdr = wtm_elf_file_load(file, header->e_phoff, bytes, file->arena);
+    if (!file->phdr)
         return -ENOEXEC;
-    file->phdr = copy;
     file->phdr_count = header->e_phnum;
     return 0;
 }
@@ -61,9 +59,6 @@ static int read_headers(struct wtm_elf_file *file)
     file->head_bytes = file->size < WTM_ELF_HEAD_BYTES ? file->size : WTM_ELF_HEAD_BYTES;
     if (file->head_bytes < sizeof file->header)
         return -ENOEXEC;
-    file->head = wtm_arena_alloc(file->arena, file->head_bytes);
-    if (!file->head)
-        return -ENOMEM;
     int error = wtm_elf_file_read(file, 0, file->head, file->head_bytes);
     if (error)
         return error;
@@ -77,7 +72,9 @@ static int read_headers(struct wtm_elf_file *file)
 
 int wtm_elf_file_open(struct wtm_elf_file *file, const char *path, struct wtm_arena *arena)
 {
-    *file = (struct wtm_elf_file){.fd = -1, .arena = arena};
+    memset(file, 0, sizeof *file);
+    file->fd = -1;
+    file->arena = arena;
     /* O_NONBLOCK: a FIFO of that name must not hang the program. */
     long fd = wtm_sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
     if (wtm_sys_failed(fd))
@@ -104,7 +101,11 @@ int wtm_elf_file_open(struct wtm_elf_file *file, const char *path, struct wtm_ar
 int wtm_elf_file_from_bytes(struct wtm_elf_file *file, const unsigned char *bytes, size_t size,
                             struct wtm_arena *arena)
 {
-    *file = (struct wtm_elf_file){.fd = -1, .bytes = bytes, .size = size, .arena = arena};
+    memset(file, 0, sizeof *file);
+    file->fd = -1;
+    file->bytes = bytes;
+    file->size = size;
+    file->arena = arena;
     return read_headers(file);
 }
 
@@ -128,26 +129,50 @@ static int count_sections(const struct wtm_elf_file *file, uint64_t *count)
     return error;
 }
 
+static int check_sections(const struct wtm_elf_file *file, uint64_t *count)
+{
+    if (!file->header.e_shoff)
+        return -ENOENT;
+    if (file->header.e_shentsize != sizeof(Elf64_Shdr))
+        return -ENOEXEC;
+    int error = count_sections(file, count);
+    if (error)
+        return error;
+    return *count && *count <= file->size / sizeof(Elf64_Shdr) ? 0 : -ENOEXEC;
+}
+
 int wtm_elf_file_read_sections(struct wtm_elf_file *file)
 {
     uint64_t count;
     if (file->sections)
         return 0;
-    if (!file->header.e_shoff)
-        return -ENOENT;
-    if (file->header.e_shentsize != sizeof(Elf64_Shdr))
-        return -ENOEXEC;
-    int error = count_sections(file, &count);
+    int error = check_sections(file, &count);
     if (error)
         return error;
-    if (!count || count > file->size / sizeof(Elf64_Shdr))
-        return -ENOEXEC;
     const Elf64_Shdr *sections =
         wtm_elf_file_load(file, file->header.e_shoff, count * sizeof(Elf64_Shdr), file->arena);
     if (!sections)
         return -ENOEXEC;
     file->sections = sections;
     file->section_count = (unsigned)count;
+    return 0;
+}
+
+int wtm_elf_file_has_section(const struct wtm_elf_file *file, uint32_t type)
+{
+    enum { PIECE = 40 };
+    Elf64_Shdr piece[PIECE];
+    uint64_t count;
+    if (check_sections(file, &count))
+        return 0;
+    for (uint64_t at = 0; at < count; at += PIECE) {
+        uint64_t here = count - at < PIECE ? count - at : PIECE;
+        if (wtm_elf_file_read(file, file->header.e_shoff + at * sizeof *piece, piece, here * sizeof *piece))
+            return 0;
+        for (uint64_t i = 0; i < here; i++)
+            if (piece[i].sh_type == type)
+                return 1;
+    }
     return 0;
 }
 

@@ -12,14 +12,15 @@
 
 enum { WTM_ELF_HEAD_BYTES = 2048, WTM_BUILD_ID_MAX = 32 };
 
-/* An open ELF file, or one that was unpacked into memory. Every read is checked against `size`. */
+/* An open ELF file, or one that was unpacked into memory. Every read is checked against `size`. Must not be moved:
+ * `phdr` points into `head` as a rule, so that opening a file needs no memory. */
 struct wtm_elf_file {
     int fd;                     /* -1: `bytes` */
     const unsigned char *bytes;
     uint64_t size;
     uint64_t device, inode;     /* 0, 0 for bytes in memory */
-    struct wtm_arena *arena;    /* headers are kept here */
-    unsigned char *head;        /* first WTM_ELF_HEAD_BYTES or fewer: headers and, as a rule, the notes */
+    struct wtm_arena *arena;    /* for what does not fit in `head` */
+    _Alignas(8) unsigned char head[WTM_ELF_HEAD_BYTES]; /* its begin: headers and, as a rule, the notes */
     size_t head_bytes;
     Elf64_Ehdr header;
     const Elf64_Phdr *phdr;
@@ -40,6 +41,8 @@ int wtm_elf_file_read(const struct wtm_elf_file *file, uint64_t offset, void *to
 /* A copy with a NUL behind it; NULL when out of bounds, too large or out of memory. */
 void *wtm_elf_file_load(const struct wtm_elf_file *file, uint64_t offset, uint64_t bytes, struct wtm_arena *arena);
 int wtm_elf_file_read_sections(struct wtm_elf_file *file);
+/* 1: there is a section of this type. Reads the headers piece by piece and keeps nothing. */
+int wtm_elf_file_has_section(const struct wtm_elf_file *file, uint32_t type);
 /* Index of the first section of a type, or of a name; 0 when there is none. */
 unsigned wtm_elf_file_section_of_type(const struct wtm_elf_file *file, uint32_t type);
 unsigned wtm_elf_file_section_named(struct wtm_elf_file *file, const char *name);
@@ -107,8 +110,10 @@ const char *wtm_elf_symbol_version(const struct wtm_object *object, uint32_t ind
 int wtm_object_open_file(struct wtm_object *object, struct wtm_elf_file *file, struct wtm_arena *scratch);
 /* 1: the object's own file has a .symtab. One open and two reads, once. */
 int wtm_object_has_symtab(struct wtm_object *object);
-/* As wtm_object_read_symbols, but .dynsym and .symtab of its own file only. */
-int wtm_object_read_own_symbols(struct wtm_object *object, struct wtm_arena *arena);
+/* As wtm_object_read_symbols, or (WTM_LEVEL_OWN) only .dynsym and the .symtab of its own file. What is needed meanwhile
+ * comes from `scratch`. */
+int wtm_object_read_to_level(struct wtm_object *object, enum wtm_symbol_level level, struct wtm_arena *arena,
+                             struct wtm_arena *scratch);
 /* First symbol at an offset in a read table, or NULL; the others of that offset follow it. */
 const struct wtm_symbol *wtm_object_symbols_at(const struct wtm_object *object, uint64_t offset);
 /* Sorts by offset, then type, then name. `scratch` holds as many. */

@@ -288,25 +288,22 @@ static int publish(struct list *list, struct wtm_object *object, struct wtm_aren
     return 0;
 }
 
-static int read_to(struct wtm_object *object, enum wtm_symbol_level level, struct wtm_arena *arena)
+int wtm_object_read_to_level(struct wtm_object *object, enum wtm_symbol_level level, struct wtm_arena *arena,
+                             struct wtm_arena *scratch)
 {
     struct wtm_object_detail *detail = wtm_object_detail(object);
     if (detail->level >= level)
         return 0;
+    struct list list = {.object = object, .scratch = scratch};
+    int error = 0;
     /* With a .symtab of its own there is nothing that a debug file could add. */
-    if (detail->level == WTM_LEVEL_OWN && detail->has_symtab) {
-        detail->level = level;
-        object->symbols_read = 1;
-        return 0;
+    if (detail->level == WTM_LEVEL_NONE || !detail->has_symtab) {
+        error = add_dynamic(&list);
+        if (!error)
+            error = add_files(&list, object, level, arena);
+        if (!error)
+            error = publish(&list, object, arena);
     }
-    struct wtm_arena scratch = {.limit_bytes = arena->limit_bytes};
-    struct list list = {.object = object, .scratch = &scratch};
-    int error = add_dynamic(&list);
-    if (!error)
-        error = add_files(&list, object, level, arena);
-    if (!error)
-        error = publish(&list, object, arena);
-    wtm_arena_free(&scratch);
     if (!error) {
         detail->level = level;
         object->symbols_read = level == WTM_LEVEL_ALL;
@@ -316,12 +313,10 @@ static int read_to(struct wtm_object *object, enum wtm_symbol_level level, struc
 
 int wtm_object_read_symbols(struct wtm_object *object, struct wtm_arena *arena)
 {
-    return read_to(object, WTM_LEVEL_ALL, arena);
-}
-
-int wtm_object_read_own_symbols(struct wtm_object *object, struct wtm_arena *arena)
-{
-    return read_to(object, WTM_LEVEL_OWN, arena);
+    struct wtm_arena scratch = {.limit_bytes = arena->limit_bytes};
+    int error = wtm_object_read_to_level(object, WTM_LEVEL_ALL, arena, &scratch);
+    wtm_arena_free(&scratch);
+    return error;
 }
 
 int wtm_object_has_symtab(struct wtm_object *object)
@@ -329,12 +324,11 @@ int wtm_object_has_symtab(struct wtm_object *object)
     struct wtm_object_detail *detail = wtm_object_detail(object);
     if (detail->file_looked_at)
         return detail->has_symtab;
-    struct wtm_arena scratch = {0};
+    struct wtm_arena scratch = {0}; /* stays empty for all but odd files */
     struct wtm_elf_file file;
     detail->file_looked_at = 1;
     if (!wtm_object_open_file(object, &file, &scratch)) {
-        if (!wtm_elf_file_read_sections(&file))
-            detail->has_symtab = wtm_elf_file_section_of_type(&file, SHT_SYMTAB) != 0;
+        detail->has_symtab = wtm_elf_file_has_section(&file, SHT_SYMTAB);
         wtm_elf_file_close(&file);
     }
     wtm_arena_free(&scratch);

@@ -93,6 +93,8 @@ static const struct {
 
 static int matches(const char *pattern, const char *name)
 {
+    if (*pattern != *name) /* nearly always */
+        return 0;
     size_t length = strlen(pattern);
     return pattern[length - 1] == '*' ? !strncmp(pattern, name, length - 1) : !strcmp(pattern, name);
 }

@@ -60,15 +60,20 @@ static enum wtm_symbol_level level_for(struct wtm_object *object, const struct w
         return pattern->module || (object->is_main && !wtm_object_has_symtab(object)) ? WTM_LEVEL_ALL : WTM_LEVEL_OWN;
     if (pattern->kind == WTM_PATTERN_SPELLED)
         return is_plain_c(object) && !pattern->module ? WTM_LEVEL_NONE : WTM_LEVEL_OWN;
-    /* A plain name: hash tables do, unless there may be a local function or a C++ one of that name. */
+    /* A plain name: hash tables do, unless there may be a local function or a C++ one of that name. The loader's and the
+     * vdso's own are looked at only if the name is found nowhere. */
+    if (is_apart(object) && object->loaded && !pattern->module)
+        return WTM_LEVEL_NONE;
     return !object->loaded || dynamic->needs_cxx || wtm_object_has_symtab(object) ? WTM_LEVEL_OWN : WTM_LEVEL_NONE;
 }
 
 static int read_level(struct wtm_resolver *resolver, struct wtm_object *object, enum wtm_symbol_level level)
 {
-    int error = level == WTM_LEVEL_ALL   ? wtm_object_read_symbols(object, resolver->arena)
-                : level == WTM_LEVEL_OWN ? wtm_object_read_own_symbols(object, resolver->arena)
-                                         : 0;
+    enum { KEPT_BYTES = 8 << 20 };
+    int error = wtm_object_read_to_level(object, level, resolver->arena, &resolver->reading);
+    /* Shared by all objects, since each new mapping has its price; but not for ever larger. */
+    if (resolver->reading.taken_bytes > KEPT_BYTES)
+        wtm_arena_free(&resolver->reading);
     return error == -ENOMEM ? error : 0; /* others: what there is of it counts */
 }
 
@@ -255,6 +260,7 @@ int wtm_resolve(const struct wtm_pattern_set *set, struct wtm_object *objects, s
     if (!error && !first)
         error = wtm_resolver_tell_missing(&resolver, out);
     wtm_demangler_end(&resolver.demangler);
+    wtm_arena_free(&resolver.reading);
     wtm_arena_free(&resolver.scratch);
     return error;
 }

@@ -21,7 +21,8 @@ struct wtm_resolver {
     size_t count, first;
     uintptr_t own_base;
     struct wtm_arena *arena;
-    struct wtm_arena scratch;
+    struct wtm_arena scratch; /* until the end */
+    struct wtm_arena reading; /* while an object's symbols are read */
     struct wtm_demangler demangler;
     struct wtm_candidate *candidates;
     size_t candidate_count, candidate_capacity;

@@ -360,7 +360,8 @@ int wtm_resolver_make_targets(struct wtm_resolver *resolver, struct wtm_resoluti
         return -ENOMEM;
     /* Many lookups by address are cheaper in a sorted table. */
     for (size_t i = 0; drafts.count > MANY_TARGETS && i < drafts.count; i++)
-        wtm_object_read_own_symbols((struct wtm_object *)drafts.items[i].target.object, resolver->arena);
+        wtm_object_read_to_level((struct wtm_object *)drafts.items[i].target.object, WTM_LEVEL_OWN, resolver->arena,
+                                 &resolver->reading);
     for (size_t i = 0; i < drafts.count && !error; i++) {
         struct draft *draft = &drafts.items[i];
         error = finish(&drafts, draft);
