@@ -91,6 +91,16 @@ int wtm_flow_is_start(const struct wtm_code_module *module, uintptr_t address)
     return at == address;
 }
 
+/* A start from which decoding passes what runs into `boundary`; 0 when nothing is known. */
+static uintptr_t start_before_padding(const struct wtm_code_module *module, uintptr_t boundary)
+{
+    struct wtm_extent extent;
+    uintptr_t symbol = wtm_start_before(module, boundary - 1);
+    if (wtm_extent_find(module, boundary - 1, &extent) < 0)
+        return symbol;
+    return symbol >= extent.end ? symbol : extent.start;
+}
+
 static int all_zero(uintptr_t at, uintptr_t end)
 {
     while (at < end && *(const uint8_t *)at == 0)
@@ -111,7 +121,8 @@ static unsigned padding_length(uintptr_t at, uintptr_t boundary)
 
 uintptr_t wtm_flow_padding(const struct wtm_code_module *module, uintptr_t boundary)
 {
-    uintptr_t at = known_start(module, boundary - 1), end = wtm_module_text_end(module, boundary - 1), free_from = 0;
+    uintptr_t at = start_before_padding(module, boundary), end = wtm_module_text_end(module, boundary - 1);
+    uintptr_t free_from = 0;
     if (!at || at >= boundary || boundary - at > LONGEST_WALK_BYTES)
         return boundary;
     const struct wtm_patch *patched = wtm_registry_next(at);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { FEW_REQUESTS = 256 }; /* for so few one wide scan is cheaper than perhaps two */
+
 /* A request in the order of entries. */
 struct order {
     uintptr_t entry;
@@ -143,6 +145,7 @@ static void first_round(struct wtm_planner *planner, struct wtm_batch *batch, st
 static int second_round(struct wtm_planner *planner, struct wtm_batch *batch, struct wtm_patch_request *requests,
                         struct order *order, size_t count)
 {
+    int result = 0, is_few = count <= FEW_REQUESTS;
     static way *const ways[] = {wtm_plan_jump5_island, wtm_plan_jump2, wtm_plan_punned};
     size_t left = 0;
     for (size_t i = 0; i < count; i++)
@@ -150,7 +153,8 @@ static int second_round(struct wtm_planner *planner, struct wtm_batch *batch, st
             order[left++] = order[i];
     if (!left)
         return 0;
-    int result = scan(planner, order, left, 1);
+    if (!is_few)
+        result = scan(planner, order, left, 1);
     for (size_t i = 0; i < left && result == 0; i++) {
         struct wtm_patch_request *request = &requests[order[i].index];
         enum wtm_refusal first = request->refusal;
@@ -188,7 +192,7 @@ int wtm_patch_prepare(const struct wtm_code_module *module, struct wtm_patch_req
     if (result == 0)
         result = make_order(requests, count, &order);
     if (result == 0)
-        result = scan(&planner, order.items, order.count, 0);
+        result = scan(&planner, order.items, order.count, count <= FEW_REQUESTS);
     if (result == 0) {
         first_round(&planner, batch, requests, order.items, order.count);
         second_round(&planner, batch, requests, order.items, order.count); /* without it: refused as they were */
