@@ -262,6 +262,20 @@ Test(command, report, .init = enter_directory, .fini = leave_directory)
     }
 }
 
+/* What --help tells, the manual tells too, and has no option beyond. */
+Test(command, manual)
+{
+    setenv("manual", WTM_MANUAL, 1);
+    cr_assert_eq(
+        shell("$wtm run --help | grep -o -- '--[a-z]\\+' | sort -u > /tmp/wtm-helped.$$; "
+              "$wtm report --help | grep -o -- '--[a-z]\\+' | sort -u >> /tmp/wtm-helped.$$; "
+              "{ sort -u /tmp/wtm-helped.$$; echo --version; } | grep -v fast | sort > /tmp/wtm-help.$$; "
+              "sed 's/\\\\-/-/g' \"$manual\" | grep -o -- '--[a-z]\\+' | grep -v fast | sort -u | "
+              "diff /tmp/wtm-help.$$ -; echo $?; rm /tmp/wtm-help*.$$"),
+        0);
+    cr_assert_str_eq(output, "0\n");
+}
+
 /* What is executed is /bin/sh, which tells its environment; the library preloaded is one that everybody has.
  */
 Test(command, run, .init = enter_directory, .fini = leave_directory)
