@@ -103,7 +103,7 @@ struct wtm_chunk {
 struct wtm_function_chunk {
     struct wtm_chunk chunk;
     uint32_t index;     /* 1 .. ; the same index in cells and edges */
-    uint32_t flags;     /* bit 0: its module was unloaded again */
+    uint32_t flags;     /* bit 0: its module was unloaded again; bit 1: refused after all, no function */
     uint64_t address;   /* in the process, while loaded */
     uint64_t offset;    /* address less the module's load bias */
     uint64_t size;      /* 0: unknown */

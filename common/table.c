@@ -77,7 +77,8 @@ static void choose_columns(struct wtm_table_layout *layout)
     layout->gap = 2;
     for (size_t c = 0; c < wtm_table_column_count; c++)
         layout->shown[c] = wtm_table_columns[c].rank <= 0;
-    add_columns(layout, interesting, names);
+    if (layout->options->wide || layout->width > 80) /* at 80 always the same ones */
+        add_columns(layout, interesting, names);
     if (layout->options->wide) {
         layout->name_width = longest < 60 ? longest : 60;
         return;
@@ -174,7 +175,8 @@ static void print_rows(struct wtm_text *text, const struct wtm_table_layout *lay
             continue;
         called += row->calls != 0;
         print_row(text, layout, row);
-        near_noise |= wtm_table_near_noise(summary, row);
+        near_noise |= wtm_table_near_noise(summary, row, row->realtime.total_ns) ||
+                      wtm_table_near_noise(summary, row, row->self_ns);
     }
     if (summary->called > called) {
         wtm_text_string(text, "  and ");

@@ -12,11 +12,9 @@ double wtm_table_noise_ns(const struct wtm_summary *summary, const struct wtm_ro
 }
 
 /* Less than five times what was subtracted from it: a fault in the cost measured would show. */
-int wtm_table_near_noise(const struct wtm_summary *summary, const struct wtm_row *row)
+int wtm_table_near_noise(const struct wtm_summary *summary, const struct wtm_row *row, double ns)
 {
-    double total = row->realtime.total_ns;
-    return row->realtime.calls &&
-           (total < 5 * row->subtracted_ns || total < 10 * wtm_table_noise_ns(summary, row));
+    return row->realtime.calls && (ns < 5 * row->subtracted_ns || ns < 10 * wtm_table_noise_ns(summary, row));
 }
 
 static double step_ns(const struct wtm_summary *summary)
@@ -46,7 +44,7 @@ static void put_total(struct wtm_text *text, const struct wtm_summary *summary, 
     } else {
         wtm_text_duration(text, ns, noise > step_ns(summary) ? noise : step_ns(summary));
     }
-    if (mark && wtm_table_near_noise(summary, row))
+    if (mark && wtm_table_near_noise(summary, row, ns))
         wtm_text_char(text, '+', 1);
 }
 
@@ -166,7 +164,7 @@ CELL(cell_module)
     for (const char *c = row->module; *c; c++)
         if (*c == '/' && c[1])
             name = c + 1;
-    wtm_text_name_cut(text, name, 32);
+    wtm_text_name_cut(text, *name ? name : "-", 32);
 }
 
 const struct wtm_table_column wtm_table_columns[] = {

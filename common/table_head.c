@@ -131,8 +131,8 @@ static void put_cost(struct wtm_text *line, const struct wtm_summary *summary)
     wtm_table_duration(line, summary->cost_ns, summary->cost_ns / 50);
     if (summary->wall_sum_ns > 0) {
         double percent = 100 * summary->cost_ns / summary->wall_sum_ns;
-        wtm_text_string(line, ", ");
-        wtm_text_decimal(line, percent, 1);
+        wtm_text_string(line, percent < 0.05 ? ", less than " : ", ");
+        wtm_text_decimal(line, percent < 0.05 ? 0.1 : percent, 1);
         wtm_text_string(line, " % of the run");
     }
 }

@@ -26,17 +26,18 @@ struct wtm_table_column {
 extern const struct wtm_table_column wtm_table_columns[];
 extern const size_t wtm_table_column_count;
 
-/* Which way rows are read; shared by columns and sections. */
-double wtm_table_noise_ns(const struct wtm_summary *summary,
-                          const struct wtm_row *row); /* of the row's total */
-int wtm_table_near_noise(const struct wtm_summary *summary, const struct wtm_row *row);
+/* How far a row's total may be off, by the spread of the measured costs; whether a sum of its times is near
+ * that. */
+double wtm_table_noise_ns(const struct wtm_summary *summary, const struct wtm_row *row);
+int wtm_table_near_noise(const struct wtm_summary *summary, const struct wtm_row *row, double ns);
 
 /* What was chosen for this table. */
 struct wtm_table_layout {
     const struct wtm_summary *summary;
     const struct wtm_table_options *options;
     unsigned width, gap, name_width;
-    size_t rows; /* that are shown, from the first */
+    size_t rows;    /* that are shown, from the first */
+    size_t entries; /* written below the rows so far */
     unsigned char shown[WTM_TABLE_MAX_COLUMNS];
     unsigned columns[WTM_TABLE_MAX_COLUMNS]; /* width of each */
 };
@@ -51,6 +52,6 @@ void wtm_table_paragraph(struct wtm_text *text, const char *string, unsigned at,
 
 /* table_sections.c: the first lines, and what follows the rows. */
 void wtm_table_head(struct wtm_text *text, const struct wtm_table_layout *layout);
-void wtm_table_sections(struct wtm_text *text, const struct wtm_table_layout *layout);
+void wtm_table_sections(struct wtm_text *text, struct wtm_table_layout *layout);
 
 #endif

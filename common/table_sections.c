@@ -8,7 +8,7 @@ enum { LIST_LENGTH = 10, SENTENCE_BYTES = 3072, NAME_COLUMNS = 50 };
 
 /* A section's entries: the label stands before the first one only. */
 struct section {
-    const struct wtm_table_layout *layout;
+    struct wtm_table_layout *layout;
     struct wtm_text *out;
     const char *label;
     size_t printed;
@@ -16,8 +16,8 @@ struct section {
     char buffer[SENTENCE_BYTES];
 };
 
-static void begin_section(struct section *section, struct wtm_text *out,
-                          const struct wtm_table_layout *layout, const char *label)
+static void begin_section(struct section *section, struct wtm_text *out, struct wtm_table_layout *layout,
+                          const char *label)
 {
     section->layout = layout;
     section->out = out;
@@ -33,7 +33,13 @@ static unsigned name_columns(const struct wtm_table_layout *layout)
 
 static void put_name(struct section *section, const char *name)
 {
-    wtm_text_name_cut(&section->line, name, name_columns(section->layout));
+    size_t blank = 0;
+    while (name[blank] == ' ')
+        blank++;
+    if (name[blank])
+        wtm_text_name_cut(&section->line, name, name_columns(section->layout));
+    else
+        wtm_text_string(&section->line, "\"\"");
 }
 
 /* 21 calls, 1 call */
@@ -50,6 +56,8 @@ static void end_entry(struct section *section)
 {
     unsigned at = 0;
     section->buffer[section->line.used] = 0;
+    if (!section->layout->entries++)
+        wtm_text_char(section->out, '\n', 1); /* between the rows and all that follows */
     if (!section->printed++) {
         wtm_text_string(section->out, section->label);
         at = (unsigned)strlen(section->label);
@@ -92,7 +100,7 @@ static const struct {
     {"untimed", "untimed", " ended where their time could not be told", offsetof(struct wtm_row, late)},
 };
 
-static void print_counts(struct wtm_text *out, const struct wtm_table_layout *layout, unsigned which)
+static void print_counts(struct wtm_text *out, struct wtm_table_layout *layout, unsigned which)
 {
     struct section section;
     uint64_t more = 0;
@@ -161,7 +169,7 @@ static size_t find_heaviest(const struct wtm_table_layout *layout, struct heavie
     return count;
 }
 
-static void print_callers(struct wtm_text *out, const struct wtm_table_layout *layout)
+static void print_callers(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     struct section section;
     begin_section(&section, out, layout, "callers");
@@ -179,7 +187,7 @@ static void print_callers(struct wtm_text *out, const struct wtm_table_layout *l
     end_section(&section, more);
 }
 
-static void print_never_called(struct wtm_text *out, const struct wtm_table_layout *layout)
+static void print_never_called(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
     struct section section;
@@ -225,7 +233,7 @@ static void put_near(struct section *section, const char *near)
     wtm_text_char(&section->line, '?', 1);
 }
 
-static void print_missing(struct wtm_text *out, const struct wtm_table_layout *layout)
+static void print_missing(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
     struct section section;
@@ -269,7 +277,7 @@ static void print_refused_reasons(struct section *section, const struct wtm_summ
     }
 }
 
-static void print_refused(struct wtm_text *out, const struct wtm_table_layout *layout)
+static void print_refused(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
     struct section section;
@@ -286,7 +294,7 @@ static void print_refused(struct wtm_text *out, const struct wtm_table_layout *l
     }
 }
 
-static void print_notes(struct wtm_text *out, const struct wtm_table_layout *layout)
+static void print_notes(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
     struct section section;
@@ -297,14 +305,13 @@ static void print_notes(struct wtm_text *out, const struct wtm_table_layout *lay
         end_entry(&section);
     }
     for (size_t i = 0; i < summary->note_count; i++) {
-        wtm_text_name(&section.line, summary->notes[i]);
+        wtm_text_name(&section.line, *summary->notes[i] ? summary->notes[i] : "\"\"");
         end_entry(&section);
     }
 }
 
-void wtm_table_sections(struct wtm_text *text, const struct wtm_table_layout *layout)
+void wtm_table_sections(struct wtm_text *text, struct wtm_table_layout *layout)
 {
-    wtm_text_char(text, '\n', 1);
     for (unsigned which = 0; which < sizeof counts / sizeof *counts; which++)
         print_counts(text, layout, which);
     print_callers(text, layout);

@@ -89,6 +89,22 @@ int wtm_patch_prepare(const struct wtm_code_module *module, struct wtm_patch_req
  * its functions with WTM_REFUSED_PROTECTED. Text is r-x again when it returns. */
 int wtm_patch_commit(struct wtm_patch_request *requests, size_t count, int alone);
 
+/* Live changes of code that more than one instruction stands in need the caller's help: a SIGTRAP handler that sends a
+ * thread on to wtm_patch_trap(), and an answer to the question whether some thread stands inside bytes that will change. */
+struct wtm_patch_live {
+    /* Sets busy[i] when some thread's instruction pointer (or that of a frame a signal interrupted) lies in bytes[i];
+     * it may move the thread instead. Called with an int3 before each of them: no thread can get there any more.
+     * Negative errno: nothing is known, all are busy. */
+    int (*stand_clear)(void *context, const struct wtm_code_range *bytes, uint8_t *busy, size_t count);
+    void *context;
+};
+/* Copied. NULL: no help; then only entries whose changed bytes are one instruction, in one aligned 8-byte word, can be
+ * changed live, and the others get WTM_REFUSED_BUSY. */
+void wtm_patch_set_live(const struct wtm_patch_live *live);
+/* Where a thread that trapped at the int3 at `ip` (its instruction pointer less one) goes on; 0: not ours. It keeps the answer
+ * after the commit, for threads whose signal comes late. Any thread, signal-safe. */
+uintptr_t wtm_patch_trap(uintptr_t ip);
+
 /* One store each; any thread, signal-safe. Threads already past the gate are not affected. */
 static inline void wtm_patch_open(const struct wtm_patch *patch)
 {
@@ -99,7 +115,9 @@ static inline void wtm_patch_close(const struct wtm_patch *patch)
     __atomic_store_n(patch->gate, patch->body, __ATOMIC_RELEASE);
 }
 
-/* Puts the original bytes back. Stubs and bodies stay mapped for threads that are still in them. */
+/* Puts the original bytes back. Stubs and bodies stay mapped for threads that are still in them. Those that cannot be
+ * reverted stay committed, and the result is -EBUSY (a thread in the way, or bytes that somebody else changed since) or
+ * -EACCES; all others are reverted all the same. A reverted patch can be committed again. */
 int wtm_patch_revert(struct wtm_patch *const *patches, size_t count, int alone);
 /* The object was unmapped: nothing is written, its slots may be used again. */
 void wtm_patch_forget(struct wtm_patch *const *patches, size_t count);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * Text is written through its own mapping: rwx for the moment (rw where the system forbids both and nobody runs there),
+ * then exactly what it was. Mappings that are shared with their file are never opened: that would change the file. */
+#include "patcher/poke.h"
+#include "patcher/maps.h"
+#include "common/sys.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#if defined __has_include
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
+#endif
+#ifndef VALGRIND_DISCARD_TRANSLATIONS
+#define VALGRIND_DISCARD_TRANSLATIONS(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
+struct wtm_page_run {
+    uintptr_t start, end;
+    uint8_t protection, shared, open;
+};
+
+static int by_address(const void *left, const void *right)
+{
+    const struct wtm_span *l = left, *r = right;
+    return l->at < r->at ? -1 : l->at > r->at;
+}
+
+/* How a page is mapped; r-x of its own when the list of mappings cannot be had. */
+static struct wtm_page_run page_run(const struct wtm_vector *mappings, uintptr_t page)
+{
+    const struct wtm_mapping *mapping = mappings->items;
+    size_t low = 0, high = mappings->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (mapping[middle].end <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct wtm_page_run run = {page, page + WTM_PAGE_BYTES, PROT_READ | PROT_EXEC, 0, 0};
+    if (low < mappings->count && mapping[low].start <= page) {
+        run.protection = mapping[low].protection;
+        run.shared = mapping[low].shared;
+    }
+    return run;
+}
+
+static int add_page(struct wtm_vector *runs, const struct wtm_vector *mappings, uintptr_t page)
+{
+    struct wtm_page_run *last = runs->count ? (struct wtm_page_run *)runs->items + (runs->count - 1) : NULL;
+    if (last && page < last->end)
+        return 0;
+    struct wtm_page_run run = page_run(mappings, page);
+    if (last && last->end == page && last->protection == run.protection && last->shared == run.shared) {
+        last->end = run.end;
+        return 0;
+    }
+    last = wtm_vector_push(runs);
+    if (!last)
+        return -ENOMEM;
+    *last = run;
+    return 0;
+}
+
+static void open_run(struct wtm_page_run *run, int running)
+{
+    void *at = (void *)run->start;
+    size_t bytes = run->end - run->start;
+    if (run->shared)
+        return;
+    run->open = wtm_sys_mprotect(at, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) == 0 ||
+                (!running && wtm_sys_mprotect(at, bytes, PROT_READ | PROT_WRITE) == 0);
+    if (!run->open) /* the kernel may have changed a part of it before it failed */
+        wtm_sys_mprotect(at, bytes, run->protection);
+}
+
+int wtm_text_open(struct wtm_text_access *access, struct wtm_span *spans, size_t count, int running)
+{
+    struct wtm_vector mappings = {.item_bytes = sizeof(struct wtm_mapping)};
+    access->runs = (struct wtm_vector){.item_bytes = sizeof(struct wtm_page_run)};
+    wtm_sort(spans, count, sizeof *spans, by_address);
+    if (wtm_maps_read(&mappings) < 0)
+        wtm_vector_give(&mappings);
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++)
+        for (uintptr_t page = wtm_page_down(spans[i].at); page < spans[i].at + spans[i].bytes && result == 0;
+             page += WTM_PAGE_BYTES)
+            result = add_page(&access->runs, &mappings, page);
+    wtm_vector_give(&mappings);
+    struct wtm_page_run *runs = access->runs.items;
+    for (size_t i = 0; i < access->runs.count && result == 0; i++)
+        open_run(&runs[i], running);
+    return result;
+}
+
+int wtm_text_is_open(const struct wtm_text_access *access, uintptr_t at, size_t bytes)
+{
+    const struct wtm_page_run *runs = access->runs.items;
+    size_t low = 0, high = access->runs.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (runs[middle].end <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uintptr_t end = at + bytes; at < end; at = runs[low++].end)
+        if (low == access->runs.count || runs[low].start > at || !runs[low].open)
+            return 0;
+    return 1;
+}
+
+void wtm_text_close(struct wtm_text_access *access)
+{
+    struct wtm_page_run *runs = access->runs.items;
+    for (size_t i = 0; i < access->runs.count; i++)
+        if (runs[i].open)
+            wtm_sys_mprotect((void *)runs[i].start, runs[i].end - runs[i].start, runs[i].protection);
+    wtm_vector_give(&access->runs);
+}
+
+int wtm_text_is_one_word(uintptr_t at, size_t count)
+{
+    return (at & 7) + count <= 8;
+}
+
+int wtm_text_write(uintptr_t at, const uint8_t *bytes, size_t count)
+{
+    int one_store = wtm_text_is_one_word(at, count);
+    if (one_store) {
+        uint64_t *word = (uint64_t *)(at & ~(uintptr_t)7), value = __atomic_load_n(word, __ATOMIC_RELAXED);
+        memcpy((uint8_t *)&value + (at & 7), bytes, count);
+        __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    } else {
+        volatile uint8_t *to = (volatile uint8_t *)at;
+        for (size_t i = 0; i < count; i++)
+            to[i] = bytes[i];
+    }
+    VALGRIND_DISCARD_TRANSLATIONS((void *)at, count);
+    return one_store;
+}

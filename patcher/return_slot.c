@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * Does a function look at its own return address? Follows rsp and rbp through the instructions that run one after the
+ * other from the entry. A function that does so later, or through another register, is not found: what the C library
+ * does of this kind is refused by name elsewhere. */
+#include "patcher/flow.h"
+
+enum { LONGEST_WALK = 48, SLOT_BYTES = 8 };
+
+struct frame {
+    int64_t stack, frame; /* rsp and rbp, less rsp at the entry */
+    int stack_known, frame_known;
+};
+
+static int touches_slot(const struct frame *frame, const struct wtm_insn *insn)
+{
+    if (!insn->memory_used)
+        return 0;
+    int64_t offset;
+    if (insn->memory_base == WTM_BASE_STACK && frame->stack_known)
+        offset = frame->stack + insn->memory_offset;
+    else if (insn->memory_base == WTM_BASE_FRAME && frame->frame_known)
+        offset = frame->frame + insn->memory_offset;
+    else
+        return 0;
+    return offset < SLOT_BYTES && offset + insn->memory_used > 0;
+}
+
+static void advance(struct frame *frame, const struct wtm_insn *insn)
+{
+    struct frame before = *frame;
+    switch (insn->stack) {
+    case WTM_STACK_ADD:
+        frame->stack += insn->stack_delta;
+        break;
+    case WTM_STACK_FROM_FRAME:
+        frame->stack = before.frame + insn->stack_delta;
+        frame->stack_known = before.frame_known;
+        break;
+    case WTM_STACK_LOST:
+        frame->stack_known = 0;
+        break;
+    }
+    if (insn->frame == WTM_FRAME_FROM_STACK) {
+        frame->frame = before.stack + insn->frame_delta;
+        frame->frame_known = before.stack_known;
+    } else if (insn->frame == WTM_FRAME_LOST) {
+        frame->frame_known = 0;
+    }
+}
+
+enum wtm_refusal wtm_flow_return_slot(uintptr_t start, uintptr_t end)
+{
+    struct frame frame = {.stack_known = 1};
+    uintptr_t at = start;
+    for (unsigned i = 0; i < LONGEST_WALK && at < end && (frame.stack_known || frame.frame_known); i++) {
+        struct wtm_insn insn;
+        if (wtm_decode((const uint8_t *)at, end - at, at, &insn) != WTM_DECODE_OK)
+            break;
+        if (insn.pops && frame.stack_known && frame.stack >= 0 && frame.stack < SLOT_BYTES)
+            return WTM_REFUSED_POPS_RETURN;
+        if (touches_slot(&frame, &insn))
+            return WTM_REFUSED_READS_RETURN;
+        if (wtm_insn_ends(&insn))
+            break;
+        advance(&frame, &insn);
+        if (frame.stack_known && frame.stack > 0)
+            return WTM_REFUSED_POPS_RETURN; /* add $8,%rsp, lea 8(%rsp),%rsp */
+        at += insn.length;
+    }
+    return WTM_REFUSED_NONE;
+}
