@@ -2,6 +2,7 @@
  * Preparing: one scan for all requests, then each in the order of addresses; those that need more than their own bytes
  * get a second scan of their surroundings. */
 #include "patcher/build.h"
+#include "patcher/dictated.h"
 #include "patcher/flow.h"
 #include "patcher/near.h"
 #include <errno.h>
@@ -172,8 +173,12 @@ static void refuse_all(struct wtm_patch_request *requests, size_t count, enum wt
     for (size_t i = 0; i < count; i++) {
         if (requests[i].refusal != WTM_REFUSED_NONE)
             continue;
-        if (requests[i].patch->detail)
-            wtm_near_release(((struct wtm_detail *)requests[i].patch->detail)->block);
+        const struct wtm_detail *detail = requests[i].patch->detail;
+        if (detail) {
+            wtm_near_release(detail->block);
+            if (detail->dictated)
+                wtm_dictated_release(detail->dictated);
+        }
         requests[i].patch->detail = NULL;
         requests[i].refusal = refusal;
     }
