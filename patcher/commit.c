@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Writes patches into text and takes them out again. */
+#include "patcher/dictated.h"
 #include "patcher/live.h"
 #include "patcher/poke.h"
 #include "patcher/registry.h"
@@ -224,6 +225,8 @@ void wtm_patch_forget(struct wtm_patch *const *patches, size_t count)
             continue;
         wtm_live_forget(patches[i]->site);
         wtm_near_release(detail->block);
+        if (detail->dictated)
+            wtm_dictated_release(detail->dictated);
         patches[i]->committed = 0;
         wtm_batch_drop(patches[i]);
     }

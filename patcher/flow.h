@@ -18,6 +18,9 @@ enum wtm_verdict {
 /* Judges a hit, and notes the verdict in it. Text that is patched already is read as it was. */
 enum wtm_verdict wtm_flow_confirm(const struct wtm_code_module *module, struct wtm_hit *hit);
 
+/* Adds what the committed patches of the module displaced: branches that its text does not show any more. 0 or -ENOMEM. */
+int wtm_flow_add_displaced(const struct wtm_code_module *module, struct wtm_scan *scan);
+
 /* 1: `address` is the start of an instruction by decoding from a start known below it, or nothing is known. 0: not. */
 int wtm_flow_is_start(const struct wtm_code_module *module, uintptr_t address);
 
