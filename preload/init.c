@@ -137,7 +137,6 @@ static void start(char **environment)
         header->cost = wtm_cost_measure();
         wtm_cpu_renew(wtm_thread);
     }
-    wtm_install_watch_loader();
     wtm_install_arm(!wtm_settings.disarmed);
 }
 

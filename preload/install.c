@@ -6,53 +6,22 @@
 #include "common/sys.h"
 #include "patcher/patcher.h"
 #include "preload/config.h"
+#include "preload/describe.h"
 #include "preload/log.h"
 #include "preload/modules.h"
 #include "preload/probes.h"
 #include "preload/profile.h"
 #include "preload/thread.h"
+#include "preload/watch.h"
 #include <fcntl.h>
 #include <string.h>
 
 static struct wtm_pattern_set patterns;
 static struct wtm_arena pattern_arena;
-static struct wtm_probe loader_probe;
-static struct wtm_patch loader_patch;
 
 static void complain(void *context, const char *message)
 {
     wtm_log(message);
-}
-
-static void describe_module(const struct wtm_object *object, struct wtm_code_module *module, struct wtm_arena *arena)
-{
-    memset(module, 0, sizeof *module);
-    module->span.start = UINTPTR_MAX;
-    for (unsigned i = 0; i < object->phdr_count; i++) {
-        const Elf64_Phdr *p = &object->phdr[i];
-        uintptr_t start = object->bias + p->p_vaddr, end = start + p->p_memsz;
-        if (p->p_type == PT_GNU_EH_FRAME) {
-            module->eh_frame_hdr = start;
-            module->eh_frame_hdr_bytes = p->p_memsz;
-        }
-        if (p->p_type != PT_LOAD || !p->p_memsz)
-            continue;
-        module->span.start = start < module->span.start ? start : module->span.start;
-        module->span.end = end > module->span.end ? end : module->span.end;
-        struct wtm_code_range range = {start, end};
-        if ((p->p_flags & (PF_X | PF_R)) == (PF_X | PF_R) && module->text_count < WTM_MAX_TEXT_RANGES)
-            module->text[module->text_count++] = range;
-        else if (p->p_flags & PF_R && module->data_count < WTM_MAX_TEXT_RANGES)
-            module->data[module->data_count++] = range;
-    }
-    if (object->symbols_read && object->symbol_count) {
-        uintptr_t *starts = wtm_arena_alloc(arena, object->symbol_count * sizeof *starts);
-        for (size_t i = 0; starts && i < object->symbol_count; i++)
-            starts[i] = object->bias + object->symbols[i].offset;
-        module->starts = starts;
-        module->start_count = starts ? object->symbol_count : 0;
-    }
-    module->code_pointers = wtm_object_code_pointers(object, arena, &module->code_pointer_count);
 }
 
 /* Other threads may already run when a library's constructor started them. */
@@ -84,7 +53,7 @@ static void refuse(const struct wtm_target *target, enum wtm_refusal reason)
 static int patch_object(const struct wtm_target *const *targets, size_t count, int alone, struct wtm_arena *arena)
 {
     struct wtm_code_module module;
-    describe_module(targets[0]->object, &module, arena);
+    wtm_describe_module(targets[0]->object, &module, arena);
     struct wtm_patch_request *requests = wtm_arena_alloc(arena, count * sizeof *requests);
     struct wtm_probe **probes = wtm_arena_alloc(arena, count * sizeof *probes);
     size_t n = 0;
@@ -165,12 +134,20 @@ int wtm_install_begin(const char *text)
         result = wtm_modules_scan(&modules, &arena);
     if (!result) {
         modules.first_new = 0;
-        result = install(&modules, single_threaded(), &arena);
+        int alone = single_threaded();
+        result = install(&modules, alone, &arena);
+        wtm_watch_objects(&modules, 0, alone, &arena);
         tell_notes(&modules, 0);
         wtm_modules_remember(&modules, NULL);
     }
     wtm_arena_free(&arena);
     return result;
+}
+
+static void forget_object(uintptr_t bias)
+{
+    wtm_probes_unloaded(bias);
+    wtm_watch_unloaded(bias);
 }
 
 void wtm_install_update(void)
@@ -181,53 +158,15 @@ void wtm_install_update(void)
         wtm_arena_free(&arena);
         return;
     }
-    wtm_modules_remember(&modules, wtm_probes_unloaded);
-    if (modules.first_new < modules.count && install(&modules, 1, &arena) > 0) {
-        wtm_generation_advance();
-        wtm_install_arm(wtm_profile_header()->armed != 0);
+    wtm_modules_remember(&modules, forget_object);
+    if (modules.first_new < modules.count) {
+        if (install(&modules, 1, &arena) > 0) {
+            wtm_generation_advance();
+            wtm_install_arm(wtm_profile_header()->armed != 0);
+        }
+        wtm_watch_objects(&modules, modules.first_new, 1, &arena);
     }
     wtm_arena_free(&arena);
-}
-
-/* The loader calls an empty function of its own at each change, for debuggers. We listen there, instead of interposing
- * dlopen, which finds its caller's library search path by its return address. */
-void wtm_install_watch_loader(void)
-{
-    struct wtm_arena arena = {0};
-    struct wtm_modules modules;
-    uintptr_t notification = wtm_modules_notification();
-    if (!notification || wtm_modules_scan(&modules, &arena)) {
-        wtm_arena_free(&arena);
-        return;
-    }
-    for (size_t i = 0; i < modules.count; i++) {
-        struct wtm_code_module module;
-        if (!modules.objects[i].is_loader)
-            continue;
-        describe_module(&modules.objects[i], &module, &arena);
-        loader_probe.patch = &loader_patch;
-        struct wtm_patch_request request = {
-            .entry = notification, .hook = (uintptr_t)wtm_watch_entry, .context = &loader_probe, .patch = &loader_patch};
-        wtm_patch_prepare(&module, &request, 1);
-        if (!request.refusal)
-            loader_probe.body = loader_patch.body;
-        wtm_patch_commit(&request, 1, single_threaded());
-        if (request.refusal)
-            wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
-                    wtm_refusal_text(request.refusal));
-        else
-            wtm_patch_open(&loader_patch);
-    }
-    wtm_arena_free(&arena);
-}
-
-void wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
-{
-    if (!wtm_modules_consistent() || wtm_thread == &wtm_muted_thread)
-        return;
-    struct wtm_thread *before = wtm_mute();
-    wtm_install_update();
-    wtm_unmute(before);
 }
 
 void wtm_install_arm(int armed)
