@@ -49,6 +49,10 @@ static void refuse(const struct wtm_target *target, enum wtm_refusal reason)
         wtm_log("not timed: ", target->name, " (", target->object ? target->object->name : "?", "): ", wtm_refusal_text(reason));
 }
 
+static const char *const method_names[] = {
+    [WTM_PATCH_NONE] = "", [WTM_PATCH_JUMP5] = "by a five-byte jump", [WTM_PATCH_PADDED] = "by a jump into its padding",
+    [WTM_PATCH_JUMP2] = "by a two-byte jump", [WTM_PATCH_PUNNED] = "by a punned jump"};
+
 /* Targets of one object: one scan of its text, one commit. Gives the number patched. */
 static int patch_object(const struct wtm_target *const *targets, size_t count, int alone, struct wtm_arena *arena)
 {
@@ -84,6 +88,8 @@ static int patch_object(const struct wtm_target *const *targets, size_t count, i
         if (requests[i].refusal == WTM_REFUSED_NONE) {
             wtm_probes_ready(probes[i]);
             patched++;
+            if (wtm_settings.verbose)
+                wtm_log("timed: ", of[i]->name, " (", of[i]->object->name, ") ", method_names[requests[i].patch->method]);
         } else {
             wtm_probes_drop(probes[i]);
             refuse(of[i], requests[i].refusal);
