@@ -236,7 +236,7 @@ const char *wtm_spelling_unscoped(const char *mangled, size_t *length)
     size_t count = 0;
     for (; *at >= '0' && *at <= '9' && count < 10000; at++)
         count = count * 10 + (size_t)(*at - '0');
-    if (!count || strnlen(at, count) < count)
+    if (!count || memchr(at, 0, count))
         return NULL;
     /* Within the anonymous namespace another component may follow: then this one was a class. */
     if (nested && at[count] != 'E' && at[count] != 'I')
