@@ -56,6 +56,7 @@ static void read_function(struct wtm_builder *builder, const struct wtm_walk *wa
         .aliases = wtm_walk_string(walk, &chunk->chunk, chunk->aliases),
         .address = chunk->address,
         .offset = chunk->offset,
+        .size = chunk->size,
     };
     row.name = row.name ? row.name : row.mangled ? row.mangled : "?";
     row.module = row.module ? row.module : "?";
