@@ -47,6 +47,7 @@ struct wtm_row {
 
 struct wtm_refused_row {
     const char *name, *module;
+    const char *label; /* the name, with its module where another function has the same name */
     uint64_t address;
     unsigned reason;
 };

@@ -83,7 +83,7 @@ int wtm_print_list(struct wtm_text *text, const struct wtm_summary *summary,
     if (summary->refused_count)
         wtm_text_string(text, "\ncannot be timed\n");
     for (size_t i = 0; i < summary->refused_count; i++)
-        put_reason(text, summary->refused[i].name, wtm_refusal_text(summary->refused[i].reason), width);
+        put_reason(text, summary->refused[i].label, wtm_refusal_text(summary->refused[i].reason), width);
     if (summary->missing_count)
         wtm_text_string(text, "\nnot found\n");
     for (size_t i = 0; i < summary->missing_count; i++) {
