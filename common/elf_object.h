@@ -30,6 +30,7 @@ struct wtm_symbol {
     uint8_t global;    /* 1: GLOBAL or WEAK, 0: LOCAL */
     uint8_t source;    /* enum wtm_symbol_source */
     uint8_t cold;      /* 1: a `.cold` part: never an entry */
+    uint8_t notype;    /* 1: a label of an assembler's file without a type: taken only by its exact name */
 };
 
 struct wtm_object {
@@ -41,6 +42,7 @@ struct wtm_object {
     int is_loader;         /* 1: ld-linux-x86-64.so.2 */
     int is_vdso;
     const Elf64_Phdr *phdr; /* validated copy in the arena */
+    const Elf64_Phdr *loaded_phdr; /* where the loader says they are: identifies a loaded object */
     unsigned phdr_count;
     unsigned char build_id[32];
     unsigned build_id_bytes; /* 0: none */

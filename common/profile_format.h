@@ -103,7 +103,7 @@ struct wtm_chunk {
 struct wtm_function_chunk {
     struct wtm_chunk chunk;
     uint32_t index;     /* 1 .. ; the same index in cells and edges */
-    uint32_t flags;     /* bit 0: its module was unloaded again */
+    uint32_t flags;     /* bit 0: its module was unloaded again; bit 1: refused after all, no function */
     uint64_t address;   /* in the process, while loaded */
     uint64_t offset;    /* address less the module's load bias */
     uint64_t size;      /* 0: unknown */
@@ -175,7 +175,7 @@ struct wtm_cell {
     int64_t subtracted;     /* all that was taken off the raw intervals of closed calls */
     uint64_t switched;      /* offset of this cell's SWITCHED chunk, or 0 */
     uint64_t late;          /* closed calls of which the interval could not be known (other thread's clock, foreign stack) */
-    uint64_t reserved[3];
+    uint64_t reserved[6];
     struct wtm_stats steady;
 };
 /* calls = entered + recursive; open = entered - abnormal - steady.calls - switched.real.calls - late */

@@ -43,6 +43,7 @@ struct wtm_target {
 struct wtm_not_found {
     const char *pattern;    /* as written */
     const char *near;       /* nearest names, at most 3, newline-separated, or NULL */
+    const char *note;       /* what else is to be said ("no object named libfoo.so is loaded; ..."), or NULL */
 };
 
 struct wtm_resolution {

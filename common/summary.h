@@ -25,19 +25,21 @@ struct wtm_times {
 };
 
 struct wtm_caller {
-    const char *name;
+    const char *name, *label; /* as in its row */
     uint64_t calls;
     double realtime_ns;
 };
 
 struct wtm_row {
     const char *name, *mangled, *module, *aliases; /* into the profile or the arena; never NULL but mangled, aliases */
-    uint64_t address;
+    const char *label; /* the name, with its module where another row has the same name: tells rows apart */
+    uint64_t address;  /* in the first process that had it */
+    uint64_t offset;   /* from its module's load bias */
     uint64_t calls, recursive, abnormal, open, late;
     struct wtm_times realtime, runtime; /* runtime.calls 0 when there is no source of runtime */
     double self_ns;
-    double subtracted_ns;
-    struct wtm_caller *callers; /* sorted by realtime */
+    double subtracted_ns;       /* all that was taken off the measured intervals */
+    struct wtm_caller *callers; /* timed functions from which it was called, sorted by realtime */
     size_t caller_count;
     unsigned ambiguous; /* 1: another row has the same name: show the module */
 };
@@ -52,14 +54,17 @@ struct wtm_missing_row {
 };
 
 struct wtm_summary {
-    const struct wtm_profile_header *header; /* of the first profile; checked */
+    const struct wtm_profile_header *header; /* of the first profile: a copy, its strings terminated */
     double ns_per_tick;
     double granularity_ns;  /* reserved: step of the counter, 0 while unknown */
     double wall_ns;         /* start to end or now, longest of the profiles */
+    double wall_sum_ns;     /* of all profiles together */
+    unsigned running;       /* 1: one of the processes had not ended */
     double cost_ns;         /* what timing took altogether, by the measured costs */
     double inside_ns, outside_ns, recursive_ns, spread_ns; /* per call */
     struct wtm_row *rows;   /* sorted by total realtime, largest first; functions never called included */
     size_t row_count;
+    size_t called;          /* rows with calls */
     struct wtm_refused_row *refused;
     size_t refused_count;
     struct wtm_missing_row *missing;
@@ -73,5 +78,8 @@ struct wtm_summary {
 /* `now_ns`: CLOCK_MONOTONIC for a process that still runs (used where the header has no end). */
 int wtm_summary_build(struct wtm_summary *summary, const struct wtm_profile *profiles, size_t count, uint64_t now_ns,
                       struct wtm_arena *arena);
+
+/* Functions of several profiles are one row when module, name and offset in the module are equal. Profiles whose clock
+ * rates differ by more than 0.1 % (several hosts) are merged through finer buckets; percentiles keep their 3 %. */
 
 #endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ * Builds the summary: counts what there is, reads profile after profile, computes rows, sorts them. */
+#include "common/summary.h"
+#include "common/pointer_sort.h"
+#include "common/summary_build.h"
+#include <errno.h>
+#include <string.h>
+
+/* Upper bounds of what all profiles together hold, so that nothing has to grow. Untouched memory costs
+ * nothing. */
+static void count_profile(struct wtm_totals *totals, const struct wtm_profile *profile)
+{
+    struct wtm_walk walk;
+    wtm_walk_begin(&walk, profile);
+    while (wtm_walk_next(&walk)) {
+        totals->functions += walk.type == WTM_CHUNK_FUNCTION;
+        totals->refused += walk.type == WTM_CHUNK_REFUSED;
+        totals->missing += walk.type == WTM_CHUNK_NOT_FOUND;
+        totals->notes += walk.type == WTM_CHUNK_NOTE;
+        totals->cells += walk.type == WTM_CHUNK_CELL;
+        if (walk.type == WTM_CHUNK_EDGES)
+            totals->edges += (walk.bytes - sizeof(struct wtm_edges_chunk)) / sizeof(struct wtm_edge);
+    }
+}
+
+static int allocate(struct wtm_builder *builder, size_t profiles)
+{
+    const struct wtm_totals *totals = &builder->room;
+    struct wtm_summary *summary = builder->summary;
+    struct wtm_arena *arena = builder->arena;
+    const uint64_t most = UINT32_MAX / 2;
+    if (totals->functions > most || totals->refused > most || totals->missing > most ||
+        totals->notes > most || totals->cells > most || totals->edges > most || profiles > most)
+        return -E2BIG;
+    if (wtm_key_table_init(&builder->functions, totals->functions, arena) ||
+        wtm_key_table_init(&builder->refused, totals->refused, arena) ||
+        wtm_key_table_init(&builder->missing, totals->missing, arena) ||
+        wtm_key_table_init(&builder->notes, totals->notes, arena) ||
+        wtm_key_table_init(&builder->edges, totals->edges, arena))
+        return -ENOMEM;
+    summary->rows = wtm_arena_alloc(arena, totals->functions * sizeof *summary->rows);
+    summary->refused = wtm_arena_alloc(arena, totals->refused * sizeof *summary->refused);
+    summary->missing = wtm_arena_alloc(arena, totals->missing * sizeof *summary->missing);
+    summary->notes = wtm_arena_alloc(arena, totals->notes * sizeof *summary->notes);
+    builder->refused_profile = wtm_arena_alloc(arena, totals->refused * sizeof *builder->refused_profile);
+    builder->first_cell = wtm_arena_alloc(arena, totals->functions * sizeof *builder->first_cell);
+    builder->cells = wtm_arena_alloc(arena, totals->cells * sizeof *builder->cells);
+    builder->edge_sums = wtm_arena_alloc(arena, totals->edges * sizeof *builder->edge_sums);
+    builder->rates = wtm_arena_alloc(arena, profiles * sizeof *builder->rates);
+    return summary->rows && summary->refused && summary->missing && summary->notes &&
+                   builder->refused_profile && builder->first_cell && builder->cells && builder->edge_sums &&
+                   builder->rates
+               ? 0
+               : -ENOMEM;
+}
+
+static void terminate(struct wtm_profile_header *header)
+{
+    header->program[sizeof header->program - 1] = 0;
+    header->clock_note[sizeof header->clock_note - 1] = 0;
+    header->cpu_note[sizeof header->cpu_note - 1] = 0;
+}
+
+/* Costs a call, of the first profile: those of others on the same machine differ by their spread. */
+static void describe(struct wtm_summary *summary, struct wtm_builder *builder)
+{
+    const struct wtm_cost *cost = &builder->view.header.cost;
+    double unit = builder->view.ns_per_tick / 256;
+    struct wtm_profile_header *copy = wtm_arena_alloc(builder->arena, sizeof *copy);
+    if (copy)
+        *copy = builder->view.header;
+    summary->header = copy;
+    summary->ns_per_tick = builder->view.ns_per_tick;
+    summary->inside_ns = cost->inside * unit;
+    summary->outside_ns = cost->outside * unit;
+    summary->recursive_ns = cost->recursive * unit;
+    summary->spread_ns =
+        (cost->spread_inside > cost->spread_outside ? cost->spread_inside : cost->spread_outside) * unit;
+}
+
+static void add_wall(struct wtm_summary *summary, const struct wtm_profile_header *header, uint64_t now_ns)
+{
+    int running = header->state != WTM_PROFILE_ENDED;
+    uint64_t end = running && now_ns > header->end_monotonic_ns ? now_ns : header->end_monotonic_ns;
+    double wall = end > header->start_monotonic_ns ? (double)(end - header->start_monotonic_ns) : 0;
+    if (wall > summary->wall_ns)
+        summary->wall_ns = wall;
+    summary->wall_sum_ns += wall;
+    summary->running |= running;
+}
+
+/* Index tables of one profile. An index is given out for each chunk of 64 bytes or more, so none can be
+ * larger than the chunks that fit. The tables of the last profile are used again where they are large enough.
+ */
+static int open_view(struct wtm_builder *builder, const struct wtm_profile *profile, uint32_t number)
+{
+    struct wtm_profile_view *view = &builder->view;
+    struct wtm_walk walk;
+    wtm_walk_begin(&walk, profile);
+    uint64_t limit = walk.end / WTM_CHUNK_ALIGN + 1, had = view->limit;
+    view->profile = profile;
+    view->number = number;
+    memcpy(&view->header, profile->base, sizeof view->header);
+    terminate(&view->header);
+    view->ns_per_tick = wtm_profile_ns_per_tick(&view->header);
+    if (limit > had) {
+        view->row_of = wtm_arena_alloc(builder->arena, limit * sizeof *view->row_of);
+        view->counts = wtm_arena_alloc(builder->arena, limit);
+        view->limit = limit;
+    } else {
+        memset(view->row_of, 0, had * sizeof *view->row_of);
+        memset(view->counts, 0, had);
+    }
+    return view->row_of && view->counts ? 0 : -ENOMEM;
+}
+
+static int read_profile(struct wtm_builder *builder, const struct wtm_profile *profile, uint32_t number,
+                        uint64_t now_ns)
+{
+    struct wtm_profile_view *view = &builder->view;
+    int result = open_view(builder, profile, number);
+    if (result)
+        return result;
+    if (!number)
+        describe(builder->summary, builder);
+    if (!builder->summary->header)
+        return -ENOMEM;
+    builder->rates[number] = (struct wtm_rate){view->ns_per_tick, view->header.cpu_source != WTM_CPU_OFF};
+    double ratio = view->ns_per_tick / builder->rates[0].ns_per_tick;
+    builder->mixed_rates |= ratio < 0.999 || ratio > 1.001;
+    builder->summary->lost_calls += view->header.lost_calls;
+    add_wall(builder->summary, &view->header, now_ns);
+    result = wtm_summary_read_names(builder);
+
+    struct wtm_walk walk;
+    wtm_walk_begin(&walk, profile);
+    for (const struct wtm_chunk *chunk; !result && (chunk = wtm_walk_next(&walk));) {
+        if (walk.type == WTM_CHUNK_CELL)
+            wtm_summary_read_cell(builder, &walk, chunk);
+        else if (walk.type == WTM_CHUNK_EDGES)
+            wtm_summary_read_edges(builder, &walk, chunk);
+    }
+    return result;
+}
+
+static int row_before(const void *a, const void *b, const void *context)
+{
+    const struct wtm_row *first = a, *second = b;
+    if (first->realtime.total_ns != second->realtime.total_ns)
+        return first->realtime.total_ns > second->realtime.total_ns;
+    if (first->calls != second->calls)
+        return first->calls > second->calls;
+    int names = strcmp(first->name, second->name);
+    if (!names)
+        names = strcmp(first->module, second->module);
+    return names ? names < 0 : first->offset < second->offset;
+}
+
+/* Sorts rows; `place` becomes where each went. */
+static int sort_rows(struct wtm_builder *builder, uint32_t *place)
+{
+    struct wtm_summary *summary = builder->summary;
+    size_t count = summary->row_count;
+    void **order = wtm_arena_alloc(builder->arena, count * sizeof *order);
+    struct wtm_row *sorted = wtm_arena_alloc(builder->arena, count * sizeof *sorted);
+    if (!order || !sorted)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        order[i] = &summary->rows[i];
+    wtm_pointer_sort(order, count, row_before, NULL);
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = *(const struct wtm_row *)order[i];
+        place[(const struct wtm_row *)order[i] - summary->rows] = (uint32_t)i;
+    }
+    summary->rows = sorted;
+    return 0;
+}
+
+int wtm_summary_build(struct wtm_summary *summary, const struct wtm_profile *profiles, size_t count,
+                      uint64_t now_ns, struct wtm_arena *arena)
+{
+    memset(summary, 0, sizeof *summary);
+    if (!count)
+        return -EINVAL;
+    struct wtm_builder *builder =
+        wtm_arena_alloc(arena, sizeof *builder); /* large: not on the target's stack */
+    if (!builder)
+        return -ENOMEM;
+    builder->summary = summary;
+    builder->arena = arena;
+    for (size_t i = 0; i < count; i++) {
+        int result = wtm_profile_check(&profiles[i], NULL);
+        if (result)
+            return result;
+        count_profile(&builder->room, &profiles[i]);
+    }
+    int result = allocate(builder, count);
+    summary->profiles = count;
+    for (size_t i = 0; i < count && !result; i++)
+        result = read_profile(builder, &profiles[i], (uint32_t)i, now_ns);
+    if (!result)
+        result = wtm_summary_label(builder);
+    if (!result)
+        result = wtm_summary_compute(builder);
+    uint32_t *place = wtm_arena_alloc(arena, summary->row_count * sizeof *place);
+    if (!result)
+        result = place ? sort_rows(builder, place) : -ENOMEM;
+    return result ? result : wtm_summary_attach_callers(builder, place);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * A thread's own part of the profile: cells, caller-callee edges. Rules of hot.h, except that creating one may enter the
+ * kernel for memory. */
+#ifndef WTM_PRELOAD_CELLS_H
+#define WTM_PRELOAD_CELLS_H
+
+#include "preload/hot.h"
+
+/* The cell of `probe` for this thread, made at its first call. 0, or -ENOMEM. */
+int wtm_cell_create(struct wtm_thread *thread, const struct wtm_probe *probe, struct wtm_local *local) WTM_HIDDEN;
+/* Where calls with a switch inside are counted; made at the first one. NULL without memory. */
+struct wtm_switched *wtm_cell_switched(struct wtm_thread *thread, struct wtm_cell *cell) WTM_HIDDEN;
+/* Zeroes counts after a reset: called by the owner. Open calls stay counted as entered. */
+void wtm_cells_reset(struct wtm_thread *thread) WTM_HIDDEN;
+
+void wtm_stats_clear(struct wtm_stats *stats) WTM_HIDDEN;
+void wtm_stats_add(struct wtm_stats *stats, int64_t ticks) WTM_HIDDEN;
+void wtm_stats_wrapped(struct wtm_stats *stats, unsigned bucket) WTM_HIDDEN;
+
+/* Looks further than the first probe, and adds the edge if it is new. NULL when there is no room. */
+struct wtm_edge *wtm_edge_find(struct wtm_thread *thread, uint64_t key) WTM_HIDDEN;
+
+static inline uint64_t wtm_edge_key(uint32_t caller, uint32_t callee)
+{
+    return (uint64_t)caller << 32 | callee;
+}
+/* Fibonacci hashing (Knuth, TAOCP 6.4): 2^64 / golden ratio. */
+static inline uint64_t wtm_edge_hash(uint64_t key, uint64_t shift)
+{
+    return (key * 0x9e3779b97f4a7c15u) >> shift;
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * CPU time of a thread without a system call per reading. Between two switches of a thread its CPU time advances with
+ * the TSC, so one pair (CPU time, TSC) serves until the thread was switched out; a word that changes at a switch tells.
+ *
+ * Sources: rseq (the kernel clears the thread's rseq_cs at preemption, migration and signals: put the address of a
+ * descriptor of ours there, see if it is still there); clock_gettime at each call; off. Which one is used is decided
+ * once, at start, by a self-test. */
+#ifndef WTM_PRELOAD_CPUTIME_H
+#define WTM_PRELOAD_CPUTIME_H
+
+#include "preload/hot.h"
+
+/* Chooses the source. `wanted`: -1 for the best, else an enum wtm_cpu_source. `note` (of `bytes`) gets how it was chosen,
+ * in words. Gives the source. Start-up only; sleeps 0.1 ms once where rseq is tried. */
+enum wtm_cpu_source wtm_cpu_choose(int wanted, char *note, size_t bytes) WTM_HIDDEN;
+enum wtm_cpu_source wtm_cpu_source(void) WTM_HIDDEN;
+
+/* Sets up the calling thread's block. */
+void wtm_cpu_attach(struct wtm_thread *thread) WTM_HIDDEN;
+/* A new pair for the calling thread, whose block this is; its own duration is added to spent_ticks. */
+void wtm_cpu_renew(struct wtm_thread *thread) WTM_HIDDEN;
+/* 1 while a pair stays valid until a switch; 0 where every reading is a system call. */
+int wtm_cpu_is_cheap(void) WTM_HIDDEN;
+
+#endif

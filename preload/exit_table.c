@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * The table at exit. Ordinary code (floating point, common/summary and common/table), but neither libc's stdio nor its
+ * allocator: this runs in destructors of programs that may be in any state. */
+#include "preload/exit_table.h"
+#include "common/summary.h"
+#include "common/sys.h"
+#include "common/table.h"
+#include "preload/clock.h"
+#include "preload/config.h"
+#include "preload/log.h"
+#include "preload/probes.h"
+#include "preload/profile.h"
+#include "preload/thread.h"
+#include <fcntl.h>
+#include <time.h>
+
+static int to_stderr(void *context, const char *text, size_t bytes)
+{
+    return wtm_log_write(text, bytes);
+}
+
+static int to_file(void *context, const char *text, size_t bytes)
+{
+    return wtm_log_write_to(*(int *)context, text, bytes);
+}
+
+static uint64_t calls_of(const struct wtm_summary *summary)
+{
+    uint64_t calls = 0;
+    for (size_t i = 0; i < summary->row_count; i++)
+        calls += summary->rows[i].calls;
+    return calls;
+}
+
+/* A child that called nothing says nothing: most children are about to exec. */
+static int is_silent(const struct wtm_summary *summary)
+{
+    return wtm_process.forked && !wtm_settings.verbose && !calls_of(summary);
+}
+
+static void print(const struct wtm_summary *summary)
+{
+    char buffer[4096], path[WTM_PATH_BYTES];
+    struct wtm_text text;
+    struct wtm_table_options options = {.width = wtm_log_width(), .verbose = wtm_settings.verbose};
+    int fd = -1;
+    if (wtm_settings.table == WTM_TABLE_FILE) {
+        options.width = 0;
+        if (!wtm_config_path(path, sizeof path, wtm_settings.table_path, 0))
+            fd = (int)wtm_sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0) {
+            wtm_log("WTM_TABLE=", wtm_settings.table_path, ": cannot be written: is the directory there, and is it yours? The table comes here");
+            wtm_settings.table = WTM_TABLE_STDERR;
+        }
+    }
+    if (fd >= 0)
+        wtm_text_init(&text, buffer, sizeof buffer, to_file, &fd);
+    else
+        wtm_text_init(&text, buffer, sizeof buffer, to_stderr, NULL);
+    wtm_table_print(&text, summary, &options);
+    wtm_text_flush(&text);
+    if (fd >= 0)
+        wtm_sys_close(fd);
+}
+
+void wtm_exit_table(int last)
+{
+    struct wtm_profile_header *header = wtm_profile_header();
+    struct wtm_thread *before = wtm_mute();
+    struct wtm_profile view = {0};
+    struct wtm_summary summary;
+    struct wtm_arena arena = {0};
+    wtm_threads_bury(before);
+    header->last = wtm_clock_pair();
+    header->end_monotonic_ns = wtm_clock_ns(CLOCK_MONOTONIC);
+    if (last)
+        header->state = WTM_PROFILE_ENDED;
+    if (wtm_settings.table == WTM_TABLE_NONE) {
+        /* the profile is all that is wanted */
+    } else if (wtm_profile_view(&view)) {
+        wtm_log("no memory for the table");
+    } else if (wtm_summary_build(&summary, &view, 1, header->end_monotonic_ns, &arena)) {
+        wtm_log("the profile cannot be summed up: no memory");
+    } else if (!is_silent(&summary)) {
+        print(&summary);
+    }
+    wtm_arena_free(&arena);
+    wtm_profile_unview(&view);
+    wtm_unmute(before);
+}

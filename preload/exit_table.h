@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * The table: at the end of the program, or on demand. */
+#ifndef WTM_PRELOAD_EXIT_TABLE_H
+#define WTM_PRELOAD_EXIT_TABLE_H
+
+#include "preload/hot.h"
+
+/* Brings the profile's header up to date (end time, clock pair) and prints the table where WTM_TABLE says. `last`: the
+ * process ends now. Not from inside a timed call. */
+void wtm_exit_table(int last) WTM_HIDDEN;
+
+#endif

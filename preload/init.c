@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * Start and end: the only place that knows the order of everything. */
+#include "common/sys.h"
+#include "preload/clock.h"
+#include "preload/config.h"
+#include "preload/cost.h"
+#include "preload/cputime.h"
+#include "preload/exit_table.h"
+#include "preload/install.h"
+#include "preload/log.h"
+#include "preload/modules.h"
+#include "preload/probes.h"
+#include "preload/process.h"
+#include "preload/profile.h"
+#include "preload/thread.h"
+#include <cpuid.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+/* Read by wtm_watch_entry. Components x87, SSE, AVX, AVX-512 (bits 0-2, 5-7): what code of ours can touch. */
+uint32_t wtm_xsave_mask WTM_HIDDEN;
+uint64_t wtm_xsave_bytes WTM_HIDDEN;
+extern uint32_t wtm_xsave_mask;
+extern uint64_t wtm_xsave_bytes;
+
+static void find_xsave(void)
+{
+    uint32_t a, b, c, d, low, high;
+    wtm_xsave_bytes = 576;
+    __cpuid(1, a, b, c, d);
+    if (!(c >> 27 & 1)) /* OSXSAVE */
+        return;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    __cpuid_count(0xd, 0, a, b, c, d);
+    wtm_xsave_mask = low & 0xe7;
+    wtm_xsave_bytes = b; /* for all components that are on */
+}
+
+static void know_process(void)
+{
+    wtm_process.pid = (uint32_t)wtm_syscall3(SYS_getpid, 0, 0, 0);
+    wtm_process.parent = (uint32_t)wtm_syscall3(SYS_getppid, 0, 0, 0);
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    const char *top = name ? name : (const char *)__builtin_frame_address(0);
+    /* The kernel puts the program's name at the very top of the stack (fs/exec.c). */
+    wtm_process.stack_high = ((uintptr_t)top + strlen(name ? name : "") + 4096) & ~(uint64_t)4095;
+    struct rlimit limit = {0, 0};
+    wtm_syscall6(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&limit, 0, 0);
+    uint64_t bytes = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > (uint64_t)1 << 36 ? (uint64_t)1 << 36 : limit.rlim_cur;
+    wtm_process.stack_low = wtm_process.stack_high - (bytes < 1 << 20 ? 1 << 20 : bytes);
+    char path[4096];
+    long n = wtm_syscall3(SYS_readlink, (long)"/proc/self/exe", (long)path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    const char *program = n > 0 ? path : name ? name : "?";
+    const char *slash = strrchr(program, '/');
+    program = slash ? slash + 1 : program;
+    size_t length = strnlen(program, sizeof wtm_process.program - 1);
+    memcpy(wtm_process.program, program, length);
+    wtm_process.program[length] = 0;
+}
+
+static void open_profile(void)
+{
+    char path[WTM_PATH_BYTES];
+    const char *out = wtm_settings.out;
+    if (out && wtm_config_path(path, sizeof path, out, 0)) {
+        wtm_log("WTM_OUT: the name is too long; the profile is kept in memory");
+        out = NULL;
+    }
+    int problem = wtm_profile_create(out ? path : NULL);
+    if (!wtm_profile_header())
+        return;
+    if (problem)
+        wtm_log("WTM_OUT=", path, ": cannot be created (",
+                problem == -17 ? "something that is no plain file has that name" :
+                problem == -2 ? "no such directory" :
+                problem == -13 ? "permission denied" : "the system refused", "); the profile is kept in memory");
+    struct wtm_profile_header *header = wtm_profile_header();
+    memcpy(header->program, wtm_process.program, sizeof header->program);
+    header->clock = WTM_CLOCK_TSC;
+    header->epoch = wtm_hot.epoch;
+    header->recursion_mode = wtm_settings.nest ? WTM_RECURSION_NEST : WTM_RECURSION_WITHDRAW;
+    wtm_profile_begin(header);
+}
+
+/* A rate to convert CPU time with: stated if it is, else measured over what start-up took so far (at least 1 ms). */
+static void find_rate(struct wtm_profile_header *header)
+{
+    uint64_t hz = wtm_clock_stated_hz();
+    if (!hz) {
+        struct wtm_clock_pair now;
+        do
+            now = wtm_clock_pair();
+        while (now.monotonic_raw_ns - header->first.monotonic_raw_ns < 1000000);
+        hz = (uint64_t)((unsigned __int128)(now.ticks - header->first.ticks) * 1000000000u /
+                        (now.monotonic_raw_ns - header->first.monotonic_raw_ns));
+    }
+    wtm_clock_rate_set(hz);
+    header->tick_hz_hint = hz;
+}
+
+static void start(char **environment)
+{
+    wtm_log_open();
+    wtm_config_read(environment);
+    if (!wtm_settings.time)
+        return;
+    know_process();
+    find_xsave();
+    open_profile();
+    struct wtm_profile_header *header = wtm_profile_header();
+    if (!header) {
+        wtm_log("no memory for the profile: nothing is timed");
+        return;
+    }
+    if (wtm_sys_failed(wtm_sys_madvise(&wtm_generation, sizeof wtm_generation, MADV_WIPEONFORK)))
+        wtm_profile_note("this kernel cannot tell a process that it was forked: children count into their parent's profile");
+    wtm_hot.nest = (uint32_t)wtm_settings.nest;
+    header->clock_trusted = (uint32_t)wtm_clock_trust(header->clock_note, sizeof header->clock_note);
+    int patched = wtm_install_begin(wtm_settings.time);
+    if (patched < 0) {
+        wtm_log("no memory to look functions up: nothing is timed");
+        return;
+    }
+    find_rate(header);
+    header->cpu_source = wtm_cpu_choose(wtm_settings.cpu, header->cpu_note, sizeof header->cpu_note);
+    wtm_generation_advance();
+    wtm_process.ready = 1;
+    if (wtm_thread_sync()) {
+        header->cost = wtm_cost_measure();
+        wtm_cpu_renew(wtm_thread);
+    }
+    wtm_install_arm(!wtm_settings.disarmed);
+}
+
+/* The third argument is the environment: glibc gives constructors what main gets. */
+__attribute__((constructor)) static void begin(int argc, char **argv, char **environment)
+{
+    start(environment ? environment : environ);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (wtm_process.ready)
+        wtm_exit_table(1);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * Resolves patterns, patches, tells the profile. Ordinary C, but without libc's allocator and without anything that could
+ * be timed: it also runs inside dlopen. */
+#include "preload/install.h"
+#include "common/resolve.h"
+#include "common/sys.h"
+#include "patcher/patcher.h"
+#include "preload/config.h"
+#include "preload/describe.h"
+#include "preload/log.h"
+#include "preload/modules.h"
+#include "preload/probes.h"
+#include "preload/profile.h"
+#include "preload/thread.h"
+#include "preload/watch.h"
+#include <fcntl.h>
+#include <string.h>
+
+static struct wtm_pattern_set patterns;
+static struct wtm_arena pattern_arena;
+
+static void complain(void *context, const char *message)
+{
+    wtm_log(message);
+}
+
+/* Other threads may already run when a library's constructor started them. */
+static int single_threaded(void)
+{
+    char text[512];
+    long fd = wtm_sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+    if (wtm_sys_failed(fd))
+        return 1;
+    long got = wtm_sys_read((int)fd, text, sizeof text - 1);
+    wtm_sys_close((int)fd);
+    if (got <= 0)
+        return 1;
+    text[got] = 0;
+    const char *p = strrchr(text, ')'); /* "pid (name) state ..."; num_threads is field 20, see proc(5) */
+    for (int field = 2; p && field < 20; field++)
+        p = strchr(p + 1, ' ');
+    return !p || (p[1] == '1' && p[2] == ' ');
+}
+
+static void refuse(const struct wtm_target *target, enum wtm_refusal reason)
+{
+    wtm_probes_refused(target->name, target->mangled, target->object ? target->object->path : "", target->address, reason);
+    if (wtm_settings.verbose)
+        wtm_log("not timed: ", target->name, " (", target->object ? target->object->name : "?", "): ", wtm_refusal_text(reason));
+}
+
+/* Targets of one object: one scan of its text, one commit. Gives the number patched. */
+static int patch_object(const struct wtm_target *const *targets, size_t count, int alone, struct wtm_arena *arena)
+{
+    struct wtm_code_module module;
+    wtm_describe_module(targets[0]->object, &module, arena);
+    struct wtm_patch_request *requests = wtm_arena_alloc(arena, count * sizeof *requests);
+    struct wtm_probe **probes = wtm_arena_alloc(arena, count * sizeof *probes);
+    size_t n = 0;
+    int patched = 0;
+    if (!requests || !probes)
+        return 0;
+    const struct wtm_target **of = wtm_arena_alloc(arena, count * sizeof *of);
+    for (size_t i = 0; of && i < count; i++) {
+        if (wtm_probes_at(targets[i]->address))
+            continue;
+        struct wtm_probe *probe = wtm_probes_new();
+        if (!probe) {
+            refuse(targets[i], WTM_REFUSED_NO_MEMORY);
+            continue;
+        }
+        requests[n] = (struct wtm_patch_request){
+            .entry = targets[i]->address, .size = targets[i]->size, .hook = (uintptr_t)wtm_entry,
+            .context = probe, .patch = probe->patch};
+        probes[n] = probe;
+        of[n++] = targets[i];
+    }
+    wtm_patch_prepare(&module, requests, n);
+    for (size_t i = 0; i < n; i++)
+        if (requests[i].refusal == WTM_REFUSED_NONE)
+            wtm_probes_describe(probes[i], of[i]);
+    wtm_patch_commit(requests, n, alone);
+    for (size_t i = 0; i < n; i++) {
+        if (requests[i].refusal == WTM_REFUSED_NONE) {
+            wtm_probes_ready(probes[i]);
+            patched++;
+        } else {
+            wtm_probes_drop(probes[i]);
+            refuse(of[i], requests[i].refusal);
+        }
+    }
+    return patched;
+}
+
+static int install(struct wtm_modules *modules, int alone, struct wtm_arena *arena)
+{
+    struct wtm_resolution found;
+    int patched = 0;
+    int error = wtm_resolve(&patterns, modules->objects, modules->count, modules->first_new, wtm_modules_own_address(), arena, &found);
+    if (error)
+        return error;
+    const struct wtm_target **group = wtm_arena_alloc(arena, (found.target_count + 1) * sizeof *group);
+    if (!group)
+        return -12;
+    for (size_t o = 0; o < modules->count; o++) {
+        size_t n = 0;
+        for (size_t i = 0; i < found.target_count; i++)
+            if (found.targets[i].object == &modules->objects[o] && found.targets[i].refusal == WTM_REFUSED_NONE)
+                group[n++] = &found.targets[i];
+        if (n)
+            patched += patch_object(group, n, alone, arena);
+    }
+    for (size_t i = 0; i < found.target_count; i++)
+        if (found.targets[i].refusal != WTM_REFUSED_NONE || !found.targets[i].object)
+            refuse(&found.targets[i], found.targets[i].refusal ? found.targets[i].refusal : WTM_REFUSED_NOT_CODE);
+    for (size_t i = 0; i < found.missing_count; i++)
+        wtm_probes_missing(found.missing[i].pattern, found.missing[i].near);
+    return patched;
+}
+
+static void tell_notes(const struct wtm_modules *modules, size_t first)
+{
+    for (size_t i = first; i < modules->count; i++)
+        if (modules->objects[i].note)
+            wtm_log(modules->objects[i].path, ": ", modules->objects[i].note);
+}
+
+int wtm_install_begin(const char *text)
+{
+    struct wtm_arena arena = {0};
+    struct wtm_modules modules;
+    int result = wtm_patterns_parse(&patterns, text, "WTM_TIME", &pattern_arena, complain, NULL);
+    if (!result)
+        result = wtm_modules_scan(&modules, &arena);
+    if (!result) {
+        modules.first_new = 0;
+        int alone = single_threaded();
+        result = install(&modules, alone, &arena);
+        wtm_watch_objects(&modules, 0, alone, &arena);
+        tell_notes(&modules, 0);
+        wtm_modules_remember(&modules, NULL);
+    }
+    wtm_arena_free(&arena);
+    return result;
+}
+
+static void forget_object(uintptr_t bias)
+{
+    wtm_probes_unloaded(bias);
+    wtm_watch_unloaded(bias);
+}
+
+void wtm_install_update(void)
+{
+    struct wtm_arena arena = {0};
+    struct wtm_modules modules;
+    if (!patterns.count || wtm_modules_scan(&modules, &arena)) {
+        wtm_arena_free(&arena);
+        return;
+    }
+    wtm_modules_remember(&modules, forget_object);
+    if (modules.first_new < modules.count) {
+        if (install(&modules, 1, &arena) > 0) {
+            wtm_generation_advance();
+            wtm_install_arm(wtm_profile_header()->armed != 0);
+        }
+        wtm_watch_objects(&modules, modules.first_new, 1, &arena);
+    }
+    wtm_arena_free(&arena);
+}
+
+void wtm_install_arm(int armed)
+{
+    wtm_probes_gates(armed);
+    if (wtm_profile_header())
+        wtm_profile_header()->armed = armed != 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * Messages. The descriptor is a duplicate with a high number, so that programs which redirect or close 2 neither lose
+ * our table nor find it in their files; its identity is checked before each write, since some close everything. */
+#include "preload/log.h"
+#include "common/sys.h"
+#include "common/text.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+enum { HIGH_DESCRIPTOR = 500 };
+
+static struct {
+    int fd;
+    uint64_t device, inode, special;
+} err = {.fd = -1};
+
+void wtm_log_open(void)
+{
+    struct stat st;
+    long fd = wtm_syscall3(SYS_fcntl, 2, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    if (wtm_sys_failed(fd)) /* a low limit of descriptors: take what there is */
+        fd = wtm_syscall3(SYS_fcntl, 2, F_DUPFD_CLOEXEC, 3);
+    if (wtm_sys_failed(fd) || wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
+        return;
+    err.fd = (int)fd;
+    err.device = st.st_dev;
+    err.inode = st.st_ino;
+    err.special = st.st_rdev;
+}
+
+static int still_there(void)
+{
+    struct stat st;
+    if (err.fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, err.fd, (long)&st, 0)))
+        return 0;
+    return st.st_dev == err.device && st.st_ino == err.inode && st.st_rdev == err.special;
+}
+
+/* Writing beyond RLIMIT_FSIZE would end the program by SIGXFSZ. The end of the file is where we write, or behind it. */
+static int beyond_limit(int fd, size_t bytes)
+{
+    struct stat st;
+    struct rlimit limit;
+    if (wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)) || !S_ISREG(st.st_mode))
+        return 0;
+    if (wtm_sys_failed(wtm_syscall6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0)))
+        return 0;
+    return limit.rlim_cur != RLIM_INFINITY && (uint64_t)st.st_size + bytes > limit.rlim_cur;
+}
+
+int wtm_log_write(const char *text, size_t bytes)
+{
+    return still_there() ? wtm_log_write_to(err.fd, text, bytes) : -9;
+}
+
+int wtm_log_write_to(int fd, const char *text, size_t bytes)
+{
+    if (beyond_limit(fd, bytes))
+        return -27; /* EFBIG */
+    while (bytes) {
+        long wrote = wtm_sys_write(fd, text, bytes);
+        if (wrote == -4)
+            continue;
+        if (wtm_sys_failed(wrote))
+            return (int)wrote;
+        text += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return 0;
+}
+
+static int sink(void *context, const char *text, size_t bytes)
+{
+    return wtm_log_write(text, bytes);
+}
+
+void wtm_log_parts(const char *const *parts)
+{
+    char buffer[1024];
+    struct wtm_text text;
+    wtm_text_init(&text, buffer, sizeof buffer, sink, NULL);
+    wtm_text_string(&text, "wtm: ");
+    for (; *parts; parts++)
+        wtm_text_name(&text, *parts);
+    wtm_text_char(&text, '\n', 1);
+    wtm_text_flush(&text);
+}
+
+int wtm_log_width(void)
+{
+    struct winsize size = {0};
+    if (!still_there() || wtm_sys_failed(wtm_syscall3(SYS_ioctl, err.fd, TIOCGWINSZ, (long)&size)))
+        return 0;
+    return size.ws_col;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * Messages to the user: one line each, on the standard error that the process had at start. Nothing is printed there when
+ * the program has since closed it and uses the number for something else. Raw write, no libc. */
+#ifndef WTM_PRELOAD_LOG_H
+#define WTM_PRELOAD_LOG_H
+
+#include <stddef.h>
+#include "preload/hot.h"
+
+/* Remembers what standard error is. First of all. */
+void wtm_log_open(void) WTM_HIDDEN;
+/* "wtm: " and the strings, up to NULL, and a newline. Control characters in them are shown as \xNN. */
+void wtm_log_parts(const char *const *parts) WTM_HIDDEN;
+#define wtm_log(...) wtm_log_parts((const char *const[]){__VA_ARGS__, NULL})
+/* Whole text as it is; 0 or negative errno, -EBADF when the standard error of the start is gone. */
+int wtm_log_write(const char *text, size_t bytes) WTM_HIDDEN;
+/* The same to another descriptor; -EFBIG rather than a signal where a limit on file sizes would be passed. */
+int wtm_log_write_to(int fd, const char *text, size_t bytes) WTM_HIDDEN;
+/* Columns of the terminal, or 0 when standard error is none. */
+int wtm_log_width(void) WTM_HIDDEN;
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ * Loaded objects by dl_iterate_phdr: its locks are recursive, and it is the one interface that tells program headers. */
+#include "preload/modules.h"
+#include "common/sys.h"
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct known {
+    uintptr_t bias, phdr;
+};
+static struct known *known;
+static size_t known_count, known_capacity;
+static struct r_debug *loader;
+
+struct scan {
+    struct wtm_object *objects;
+    size_t count, capacity;
+    struct wtm_arena *arena;
+    int error;
+    char program[4096];
+};
+
+static int is_known(uintptr_t bias, const void *phdr)
+{
+    for (size_t i = 0; i < known_count; i++)
+        if (known[i].bias == bias && known[i].phdr == (uintptr_t)phdr)
+            return 1;
+    return 0;
+}
+
+static void find_loader_state(const struct dl_phdr_info *info)
+{
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
+            continue;
+        for (const ElfW(Dyn) *d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); d->d_tag != DT_NULL; d++)
+            if (d->d_tag == DT_DEBUG)
+                loader = (struct r_debug *)d->d_un.d_ptr;
+    }
+}
+
+static int count_one(struct dl_phdr_info *info, size_t size, void *context)
+{
+    ++*(size_t *)context;
+    return 0;
+}
+
+static void add(struct scan *scan, const struct dl_phdr_info *info, int is_main)
+{
+    const char *path = info->dlpi_name;
+    if (is_main)
+        path = scan->program;
+    else if (!path || !*path)
+        path = "linux-vdso.so.1";
+    struct wtm_object *object = &scan->objects[scan->count];
+    int error = wtm_object_from_memory(object, path, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, is_main, scan->arena);
+    if (!error)
+        scan->count++;
+    else if (error == -12)
+        scan->error = error;
+}
+
+struct pass {
+    struct scan *scan;
+    int want_known;
+    size_t seen;
+};
+
+static int visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct pass *pass = context;
+    int is_main = pass->seen++ == 0;
+    if (is_main && !loader)
+        find_loader_state(info);
+    if (pass->scan->count < pass->scan->capacity && is_known(info->dlpi_addr, info->dlpi_phdr) == pass->want_known)
+        add(pass->scan, info, is_main);
+    return pass->scan->error;
+}
+
+int wtm_modules_scan(struct wtm_modules *modules, struct wtm_arena *arena)
+{
+    struct scan scan = {.arena = arena};
+    size_t loaded = 0;
+    dl_iterate_phdr(count_one, &loaded);
+    scan.capacity = loaded + 8;
+    scan.objects = wtm_arena_alloc(arena, scan.capacity * sizeof *scan.objects);
+    if (!scan.objects)
+        return -12;
+    long n = wtm_syscall3(SYS_readlink, (long)"/proc/self/exe", (long)scan.program, sizeof scan.program - 1);
+    if (wtm_sys_failed(n)) {
+        const char *name = (const char *)getauxval(AT_EXECFN);
+        n = (long)strnlen(name ? name : "", sizeof scan.program - 1);
+        memcpy(scan.program, name ? name : "", (size_t)n);
+    }
+    scan.program[n] = 0;
+    struct pass pass = {&scan, 1, 0};
+    dl_iterate_phdr(visit, &pass);
+    modules->first_new = scan.count;
+    pass = (struct pass){&scan, 0, 0};
+    dl_iterate_phdr(visit, &pass);
+    modules->objects = scan.objects;
+    modules->count = scan.count;
+    return scan.error;
+}
+
+/* Original program headers identify an object: two never share them while loaded. */
+static struct known identity(const struct wtm_object *object)
+{
+    return (struct known){object->bias, (uintptr_t)object->loaded_phdr};
+}
+
+void wtm_modules_remember(const struct wtm_modules *modules, void (*gone)(uintptr_t bias))
+{
+    for (size_t i = 0; i < known_count && gone; i++) {
+        int there = 0;
+        for (size_t j = 0; j < modules->count; j++)
+            there |= modules->objects[j].bias == known[i].bias && (uintptr_t)modules->objects[j].loaded_phdr == known[i].phdr;
+        if (!there)
+            gone(known[i].bias);
+    }
+    if (modules->count > known_capacity) {
+        size_t capacity = modules->count * 2 + 64;
+        long at = wtm_sys_mmap(NULL, capacity * sizeof *known, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (wtm_sys_failed(at))
+            return;
+        if (known)
+            wtm_sys_munmap(known, known_capacity * sizeof *known);
+        known = (struct known *)at;
+        known_capacity = capacity;
+    }
+    for (size_t i = 0; i < modules->count; i++)
+        known[i] = identity(&modules->objects[i]);
+    known_count = modules->count;
+}
+
+uintptr_t wtm_modules_notification(void)
+{
+    return loader ? loader->r_brk : 0;
+}
+
+int wtm_modules_consistent(void)
+{
+    return loader && loader->r_state == RT_CONSISTENT;
+}
+
+uintptr_t wtm_modules_own_address(void)
+{
+    return (uintptr_t)&known;
+}

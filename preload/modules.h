@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * The objects loaded in this process, as common/elf_object.h sees them, and which of them are new or gone since the last
+ * look. One thread at a time (start-up, or the loader's lock is held). */
+#ifndef WTM_PRELOAD_MODULES_H
+#define WTM_PRELOAD_MODULES_H
+
+#include "common/elf_object.h"
+#include "preload/hot.h"
+
+struct wtm_modules {
+    struct wtm_object *objects; /* known ones first, then new ones */
+    size_t count, first_new;
+};
+
+/* Looks at what is loaded. Objects that were there at the last wtm_modules_remember() come first. 0 or -ENOMEM. */
+int wtm_modules_scan(struct wtm_modules *modules, struct wtm_arena *arena) WTM_HIDDEN;
+/* All of `modules` count as known from now on. `gone` is called with the bias of each that is no longer there. */
+void wtm_modules_remember(const struct wtm_modules *modules, void (*gone)(uintptr_t bias)) WTM_HIDDEN;
+
+/* The function that the loader calls at each change, and where its state stands; 0 when it does not say. */
+uintptr_t wtm_modules_notification(void) WTM_HIDDEN;
+/* 1 when the loader is not in the midst of a change. */
+int wtm_modules_consistent(void) WTM_HIDDEN;
+/* Load address of this library. */
+uintptr_t wtm_modules_own_address(void) WTM_HIDDEN;
+
+#endif

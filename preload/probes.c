@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ * The list of timed functions. Probes are made in blocks and never freed: stubs point to them. */
+#include "preload/probes.h"
+#include "common/arena.h"
+#include "preload/profile.h"
+#include "preload/thread.h"
+#include <string.h>
+
+enum wtm_probe_state { PROBE_FREE = 0, PROBE_NEW = 1, PROBE_READY = 2, PROBE_UNLOADED = 3 };
+
+struct entry {
+    struct wtm_probe probe; /* first: the stub's context */
+    struct wtm_patch patch;
+    struct wtm_function_chunk *chunk;
+    uintptr_t bias;
+    enum wtm_probe_state state;
+    struct entry *next, *same_bucket;
+};
+
+static struct wtm_arena arena; /* for the life of the process */
+static struct entry *entries;
+static struct entry *buckets[4096]; /* by address */
+static uint32_t index_count;
+static size_t ready_count;
+
+static struct entry **bucket_of(uintptr_t address)
+{
+    return &buckets[(address >> 4 ^ address >> 16) & 4095];
+}
+
+struct wtm_probe *wtm_probes_new(void)
+{
+    struct entry *e = wtm_arena_alloc(&arena, sizeof *e);
+    if (!e)
+        return NULL;
+    e->probe.patch = &e->patch;
+    e->state = PROBE_NEW;
+    return &e->probe;
+}
+
+static uint32_t add_string(struct wtm_function_chunk *chunk, size_t *at, const char *text)
+{
+    if (!text)
+        return 0;
+    size_t n = strlen(text) + 1;
+    memcpy((char *)chunk + *at, text, n);
+    *at += n;
+    return (uint32_t)(*at - n);
+}
+
+static size_t length(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+/* The same function of the same file, unloaded earlier: it goes on in its old row. */
+static struct entry *find_unloaded(const struct wtm_target *target)
+{
+    for (struct entry *e = entries; e; e = e->next) {
+        if (e->state != PROBE_UNLOADED || !e->chunk || e->chunk->offset != target->offset)
+            continue;
+        const char *base = (const char *)e->chunk;
+        if (!strcmp(base + e->chunk->module, target->object->path) && !strcmp(base + e->chunk->name, target->name))
+            return e;
+    }
+    return NULL;
+}
+
+void wtm_probes_describe(struct wtm_probe *probe, const struct wtm_target *target)
+{
+    struct entry *e = (struct entry *)probe;
+    e->bias = target->object->bias;
+    struct entry *old = find_unloaded(target);
+    if (old) {
+        e->chunk = old->chunk;
+        probe->index = old->probe.index;
+        old->chunk = NULL;
+        old->state = PROBE_FREE;
+        e->chunk->address = target->address;
+        e->chunk->flags = 0;
+    } else {
+        size_t bytes = sizeof *e->chunk + length(target->name) + length(target->mangled) + length(target->object->path) + length(target->aliases);
+        struct wtm_function_chunk *chunk = wtm_profile_chunk(bytes);
+        probe->index = ++index_count;
+        if (chunk) {
+            size_t at = sizeof *chunk;
+            chunk->index = probe->index;
+            chunk->address = target->address;
+            chunk->offset = target->offset;
+            chunk->size = target->size;
+            chunk->name = add_string(chunk, &at, target->name);
+            chunk->mangled = add_string(chunk, &at, target->mangled);
+            chunk->module = add_string(chunk, &at, target->object->path);
+            chunk->aliases = add_string(chunk, &at, target->aliases);
+            wtm_profile_publish(chunk, WTM_CHUNK_FUNCTION);
+            wtm_profile_header()->function_count = index_count;
+        }
+        e->chunk = chunk;
+    }
+    probe->body = e->patch.body;
+    probe->local_offset = probe->index * (uint32_t)sizeof(struct wtm_local);
+    wtm_thread_expect(index_count);
+}
+
+void wtm_probes_ready(struct wtm_probe *probe)
+{
+    struct entry *e = (struct entry *)probe, **bucket = bucket_of(e->patch.entry);
+    e->state = PROBE_READY;
+    e->next = entries;
+    e->same_bucket = *bucket;
+    *bucket = e;
+    __atomic_store_n(&entries, e, __ATOMIC_RELEASE);
+    ready_count++;
+}
+
+void wtm_probes_drop(struct wtm_probe *probe)
+{
+    struct entry *e = (struct entry *)probe;
+    if (e->chunk)
+        e->chunk->flags |= 2; /* described, then refused after all */
+    e->state = PROBE_FREE;
+}
+
+struct wtm_probe *wtm_probes_at(uintptr_t address)
+{
+    for (struct entry *e = *bucket_of(address); e; e = e->same_bucket)
+        if (e->state == PROBE_READY && e->patch.entry == address)
+            return &e->probe;
+    return NULL;
+}
+
+void wtm_probes_unloaded(uintptr_t bias)
+{
+    for (struct entry *e = entries; e; e = e->next) {
+        if (e->state != PROBE_READY || e->bias != bias)
+            continue;
+        struct wtm_patch *patch = &e->patch;
+        wtm_patch_forget(&patch, 1);
+        e->state = PROBE_UNLOADED;
+        if (e->chunk)
+            e->chunk->flags |= 1;
+        for (struct entry **at = bucket_of(patch->entry); *at; at = &(*at)->same_bucket) {
+            if (*at == e) {
+                *at = e->same_bucket;
+                break;
+            }
+        }
+        ready_count--;
+    }
+}
+
+void wtm_probes_gates(int open)
+{
+    for (struct entry *e = __atomic_load_n(&entries, __ATOMIC_ACQUIRE); e; e = e->next) {
+        if (e->state != PROBE_READY)
+            continue;
+        if (open)
+            wtm_patch_open(&e->patch);
+        else
+            wtm_patch_close(&e->patch);
+    }
+}
+
+size_t wtm_probes_count(void)
+{
+    return ready_count;
+}
+
+void wtm_probes_refused(const char *name, const char *mangled, const char *module, uintptr_t address, enum wtm_refusal reason)
+{
+    struct wtm_refused_chunk *chunk = wtm_profile_chunk(sizeof *chunk + length(name) + length(mangled) + length(module));
+    if (!chunk)
+        return;
+    char *at = (char *)(chunk + 1);
+    chunk->reason = reason;
+    chunk->address = address;
+    const char *texts[] = {name, mangled, module};
+    uint32_t *fields[] = {&chunk->name, &chunk->mangled, &chunk->module};
+    for (int i = 0; i < 3; i++) {
+        if (!texts[i])
+            continue;
+        *fields[i] = (uint32_t)(at - (char *)chunk);
+        memcpy(at, texts[i], strlen(texts[i]) + 1);
+        at += strlen(texts[i]) + 1;
+    }
+    wtm_profile_publish(chunk, WTM_CHUNK_REFUSED);
+}
+
+void wtm_probes_missing(const char *pattern, const char *near)
+{
+    struct wtm_not_found_chunk *chunk = wtm_profile_chunk(sizeof *chunk + length(pattern) + length(near));
+    if (!chunk)
+        return;
+    chunk->pattern = sizeof *chunk;
+    memcpy(chunk + 1, pattern, length(pattern));
+    if (near) {
+        chunk->near = (uint32_t)(sizeof *chunk + length(pattern));
+        memcpy((char *)chunk + chunk->near, near, length(near));
+    }
+    wtm_profile_publish(chunk, WTM_CHUNK_NOT_FOUND);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * The list of timed functions of this process: probe, patch and its chunk in the profile. One thread at a time, but for
+ * wtm_probes_gates. */
+#ifndef WTM_PRELOAD_PROBES_H
+#define WTM_PRELOAD_PROBES_H
+
+#include "common/resolve.h"
+#include "patcher/patcher.h"
+#include "preload/hot.h"
+
+/* A probe with its patch, not yet in use; NULL without memory. */
+struct wtm_probe *wtm_probes_new(void) WTM_HIDDEN;
+/* Gives it an index and a chunk (those it had before, when the same function was unloaded and is back). */
+void wtm_probes_describe(struct wtm_probe *probe, const struct wtm_target *target) WTM_HIDDEN;
+/* Its patch is in place. */
+void wtm_probes_ready(struct wtm_probe *probe) WTM_HIDDEN;
+void wtm_probes_drop(struct wtm_probe *probe) WTM_HIDDEN;
+/* The timed function at this address, or NULL. */
+struct wtm_probe *wtm_probes_at(uintptr_t address) WTM_HIDDEN;
+/* The object with this load bias was unmapped. */
+void wtm_probes_unloaded(uintptr_t bias) WTM_HIDDEN;
+void wtm_probes_gates(int open) WTM_HIDDEN;
+size_t wtm_probes_count(void) WTM_HIDDEN;
+
+void wtm_probes_refused(const char *name, const char *mangled, const char *module, uintptr_t address, enum wtm_refusal reason) WTM_HIDDEN;
+void wtm_probes_missing(const char *pattern, const char *near) WTM_HIDDEN;
+
+#endif

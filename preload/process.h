@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * What is known of the process we live in. */
+#ifndef WTM_PRELOAD_PROCESS_H
+#define WTM_PRELOAD_PROCESS_H
+
+#include <stdint.h>
+#include "preload/hot.h"
+
+struct wtm_process {
+    uint32_t pid;
+    uint32_t ready;  /* 1 once blocks of threads may be made */
+    uint32_t forked; /* 1: we came from a fork of a timed process */
+    uint32_t parent;
+    uint64_t stack_low, stack_high; /* of the main thread */
+    char program[256];   /* its file name without directories */
+    uint64_t generation; /* copy of wtm_generation that a child inherits */
+};
+extern struct wtm_process wtm_process WTM_HIDDEN;
+
+/* At the first event in a child of fork: a profile of its own, with the same functions and no counts. General registers
+ * only. Afterwards wtm_generation is valid again. */
+void wtm_process_forked(void) WTM_HIDDEN;
+
+struct wtm_profile_header;
+/* Who and when: the part of the header that is told anew for each process. */
+void wtm_profile_begin(struct wtm_profile_header *header) WTM_HIDDEN;
+
+#endif

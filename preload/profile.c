@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ * The profile's space. Runs in the target, also inside timed calls: general registers only, no libc. */
+#include "preload/profile.h"
+#include "common/sys.h"
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <string.h>
+
+enum {
+    PAGE = 4096,
+    MAX_SEGMENTS = 64,
+    FIRST_SEGMENT_BYTES = 1 << 20,
+    LARGEST_SEGMENT_BYTES = 64 << 20,
+    HIGH_DESCRIPTOR = 500, /* out of the way of programs that count on low numbers */
+};
+
+struct segment {
+    char *base;
+    uint64_t offset, bytes;
+};
+
+static struct {
+    struct wtm_profile_header *header;
+    struct segment segments[MAX_SEGMENTS];
+    uint32_t segment_count;
+    uint32_t growing;       /* tid of the thread that adds a segment */
+    int fd;                 /* -1: anonymous */
+    int is_memfd;
+    uint64_t device, inode; /* of fd when it was opened */
+    uint32_t detached;      /* 1: some segments are not in the file */
+    uint64_t lost_early;    /* lost calls before there was a header */
+    uint32_t thread_count;
+} profile = {.fd = -1};
+
+struct wtm_process wtm_process;
+
+struct wtm_profile_header *wtm_profile_header(void)
+{
+    return profile.header;
+}
+
+static int is_ours(void)
+{
+    struct stat st;
+    if (profile.fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, profile.fd, (long)&st, 0)))
+        return 0;
+    return st.st_dev == profile.device && st.st_ino == profile.inode;
+}
+
+/* Would growing the file to `bytes` raise SIGXFSZ? */
+static int beyond_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (wtm_sys_failed(wtm_syscall6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0)))
+        return 0;
+    return limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
+/* Grows the file with its blocks allocated, so that touching the mapping cannot fail for a full disk. */
+static int grow_file(uint64_t from, uint64_t bytes)
+{
+    if (!is_ours() || beyond_limit(from + bytes))
+        return -1;
+    if (profile.is_memfd)
+        return wtm_sys_failed(wtm_syscall3(SYS_ftruncate, profile.fd, (long)(from + bytes), 0)) ? -1 : 0;
+    long result = wtm_syscall6(SYS_fallocate, profile.fd, 0, (long)from, (long)bytes, 0, 0);
+    if (result == -95 /* EOPNOTSUPP */)
+        result = wtm_syscall3(SYS_ftruncate, profile.fd, (long)(from + bytes), 0);
+    return wtm_sys_failed(result) ? -1 : 0;
+}
+
+static int add_segment(uint64_t offset, uint64_t bytes)
+{
+    uint32_t n = profile.segment_count;
+    if (n == MAX_SEGMENTS)
+        return -12;
+    int in_file = !profile.detached && profile.fd >= 0 && grow_file(offset, bytes) == 0;
+    long base = -1;
+    if (in_file)
+        base = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, profile.fd, (long)offset);
+    if (wtm_sys_failed(base)) {
+        profile.detached = 1;
+        base = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    }
+    if (wtm_sys_failed(base))
+        return -12;
+    wtm_sys_madvise((void *)base, bytes, MADV_DONTDUMP);
+    profile.segments[n] = (struct segment){(char *)base, offset, bytes};
+    __atomic_store_n(&profile.segment_count, n + 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* One thread at a time; others wait for it. A signal handler that interrupted the one who grows must not wait: -EBUSY. */
+static int grow(uint32_t seen, uint64_t need)
+{
+    uint32_t me = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0), nobody = 0;
+    while (!__atomic_compare_exchange_n(&profile.growing, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (nobody == me)
+            return -16;
+        nobody = 0;
+        wtm_syscall3(SYS_sched_yield, 0, 0, 0);
+    }
+    int result = 0;
+    if (profile.segment_count == seen) {
+        struct segment last = profile.segments[seen - 1];
+        uint64_t bytes = last.bytes * 2 < LARGEST_SEGMENT_BYTES ? last.bytes * 2 : LARGEST_SEGMENT_BYTES;
+        while (bytes < need)
+            bytes *= 2;
+        /* What is left of the last segment stays a hole; readers step over it. */
+        result = add_segment(last.offset + last.bytes, bytes);
+        if (!result)
+            __atomic_store_n(&profile.header->used_bytes, last.offset + last.bytes, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&profile.growing, 0, __ATOMIC_RELEASE);
+    return result;
+}
+
+void *wtm_profile_chunk(size_t bytes)
+{
+    struct wtm_profile_header *header = profile.header;
+    bytes = (bytes + WTM_CHUNK_ALIGN - 1) & ~(size_t)(WTM_CHUNK_ALIGN - 1);
+    if (!header || bytes > LARGEST_SEGMENT_BYTES)
+        return NULL;
+    for (;;) {
+        uint32_t count = __atomic_load_n(&profile.segment_count, __ATOMIC_ACQUIRE);
+        const struct segment *last = &profile.segments[count - 1];
+        uint64_t used = __atomic_load_n(&header->used_bytes, __ATOMIC_ACQUIRE);
+        if (used < last->offset) /* the new segment is there, the position not yet moved into it */
+            continue;
+        if (used + bytes > last->offset + last->bytes) {
+            if (grow(count, bytes))
+                return NULL;
+            continue;
+        }
+        if (__atomic_compare_exchange_n(&header->used_bytes, &used, used + bytes, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            struct wtm_chunk *chunk = (struct wtm_chunk *)(last->base + (used - last->offset));
+            chunk->bytes = bytes;
+            return chunk;
+        }
+    }
+}
+
+void wtm_profile_publish(void *chunk, enum wtm_chunk_type type)
+{
+    struct wtm_chunk *c = chunk;
+    c->type = type;
+    __atomic_store_n(&c->magic, WTM_CHUNK_MAGIC, __ATOMIC_RELEASE);
+}
+
+uint64_t wtm_profile_offset(const void *chunk)
+{
+    uint32_t count = __atomic_load_n(&profile.segment_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct segment *s = &profile.segments[i];
+        if ((const char *)chunk >= s->base && (const char *)chunk < s->base + s->bytes)
+            return s->offset + (uint64_t)((const char *)chunk - s->base);
+    }
+    return 0;
+}
+
+void *wtm_profile_at(uint64_t offset)
+{
+    uint32_t count = __atomic_load_n(&profile.segment_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct segment *s = &profile.segments[i];
+        if (offset >= s->offset && offset - s->offset < s->bytes)
+            return s->base + (offset - s->offset);
+    }
+    return NULL;
+}
+
+/* A new file; an old one of the same name is unlinked, never truncated: another process may have it mapped. */
+static int open_file(const char *path)
+{
+    struct stat st;
+    if (!wtm_sys_failed(wtm_syscall3(SYS_lstat, (long)path, (long)&st, 0))) {
+        if (!S_ISREG(st.st_mode))
+            return -17; /* EEXIST */
+        long gone = wtm_syscall3(SYS_unlink, (long)path, 0, 0);
+        if (wtm_sys_failed(gone))
+            return (int)gone;
+    }
+    return (int)wtm_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static void take_descriptor(int fd, int is_memfd)
+{
+    long high = wtm_syscall3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    if (!wtm_sys_failed(high)) {
+        wtm_sys_close(fd);
+        fd = (int)high;
+    }
+    struct stat st;
+    if (wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
+        return;
+    profile.fd = fd;
+    profile.is_memfd = is_memfd;
+    profile.device = st.st_dev;
+    profile.inode = st.st_ino;
+}
+
+int wtm_profile_create(const char *path)
+{
+    int problem = 0;
+    profile.fd = -1;
+    profile.segment_count = 0;
+    profile.detached = 0;
+    profile.thread_count = 0;
+    profile.growing = 0;
+    if (path) {
+        int fd = open_file(path);
+        if (fd >= 0)
+            take_descriptor(fd, 0);
+        else
+            problem = fd;
+    }
+    if (profile.fd < 0) {
+        long fd = wtm_syscall3(SYS_memfd_create, (long)"wtm-profile", MFD_CLOEXEC, 0);
+        if (!wtm_sys_failed(fd))
+            take_descriptor((int)fd, 1);
+    }
+    if (add_segment(0, FIRST_SEGMENT_BYTES))
+        return -12;
+    struct wtm_profile_header *header = (struct wtm_profile_header *)profile.segments[0].base;
+    header->version = WTM_PROFILE_VERSION;
+    header->oldest_reader = WTM_PROFILE_VERSION;
+    header->header_bytes = WTM_PROFILE_HEADER_BYTES;
+    header->hist_buckets = WTM_HIST_BUCKETS;
+    header->used_bytes = WTM_PROFILE_HEADER_BYTES;
+    header->state = WTM_PROFILE_RUNNING;
+    header->lost_calls = profile.lost_early;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    memcpy(header->magic, WTM_PROFILE_MAGIC, sizeof header->magic);
+    profile.header = header;
+    return problem;
+}
+
+/* What a child keeps of its parent's profile: what there is to time, not what was counted. */
+static void copy_descriptions(const struct segment *old, uint32_t count, uint64_t used)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = i ? 0 : WTM_PROFILE_HEADER_BYTES;
+        while (at + sizeof(struct wtm_chunk) <= old[i].bytes && old[i].offset + at < used) {
+            const struct wtm_chunk *chunk = (const struct wtm_chunk *)(old[i].base + at);
+            if (chunk->magic != WTM_CHUNK_MAGIC || !chunk->bytes || chunk->bytes > old[i].bytes - at) {
+                at += WTM_CHUNK_ALIGN;
+                continue;
+            }
+            if (chunk->type == WTM_CHUNK_FUNCTION || chunk->type == WTM_CHUNK_REFUSED ||
+                chunk->type == WTM_CHUNK_NOT_FOUND || chunk->type == WTM_CHUNK_NOTE) {
+                char *copy = wtm_profile_chunk(chunk->bytes);
+                if (copy) {
+                    memcpy(copy + sizeof *chunk, chunk + 1, chunk->bytes - sizeof *chunk);
+                    wtm_profile_publish(copy, chunk->type);
+                }
+            }
+            at += chunk->bytes;
+        }
+    }
+}
+
+int wtm_profile_recreate(const char *path)
+{
+    struct segment old[MAX_SEGMENTS];
+    uint32_t count = profile.segment_count;
+    const struct wtm_profile_header *before = profile.header;
+    memcpy(old, profile.segments, sizeof old);
+    int result = wtm_profile_create(path);
+    if (result == -12)
+        return result;
+    struct wtm_profile_header *header = profile.header;
+    header->clock = before->clock;
+    header->clock_trusted = before->clock_trusted;
+    header->tick_hz_hint = before->tick_hz_hint;
+    header->cpu_source = before->cpu_source;
+    header->recursion_mode = before->recursion_mode;
+    header->cost = before->cost;
+    header->epoch = before->epoch;
+    header->function_count = before->function_count;
+    header->armed = before->armed;
+    memcpy(header->program, before->program, sizeof header->program);
+    memcpy(header->clock_note, before->clock_note, sizeof header->clock_note);
+    memcpy(header->cpu_note, before->cpu_note, sizeof header->cpu_note);
+    copy_descriptions(old, count, before->used_bytes);
+    return result;
+}
+
+int wtm_profile_thread(struct wtm_thread *thread)
+{
+    struct wtm_thread_chunk *chunk = wtm_profile_chunk(sizeof *chunk);
+    if (!chunk)
+        return -12;
+    chunk->index = __atomic_add_fetch(&profile.thread_count, 1, __ATOMIC_RELAXED);
+    chunk->tid = thread->tid;
+    chunk->epoch = thread->epoch;
+    thread->index = chunk->index;
+    wtm_profile_publish(chunk, WTM_CHUNK_THREAD);
+    thread->shared = chunk;
+    return 0;
+}
+
+void wtm_profile_note(const char *text)
+{
+    size_t length = strlen(text);
+    struct wtm_text_chunk *chunk = wtm_profile_chunk(sizeof *chunk + length + 1);
+    if (!chunk)
+        return;
+    chunk->text = sizeof *chunk;
+    memcpy(chunk + 1, text, length + 1);
+    wtm_profile_publish(chunk, WTM_CHUNK_NOTE);
+}
+
+void wtm_profile_lost_call(void)
+{
+    uint64_t *count = profile.header ? &profile.header->lost_calls : &profile.lost_early;
+    __atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+}
+
+void wtm_profile_stranded(void)
+{
+    wtm_profile_note("a timed call returned and no record of it was found: please report this");
+}
+
+int wtm_profile_view(struct wtm_profile *view)
+{
+    uint32_t count = profile.segment_count;
+    if (!profile.header)
+        return -2;
+    uint64_t total = profile.segments[count - 1].offset + profile.segments[count - 1].bytes;
+    long base = wtm_sys_mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (wtm_sys_failed(base))
+        return (int)base;
+    for (uint32_t i = 0; i < count; i++) { /* old size 0: a second mapping of the same shared pages */
+        const struct segment *s = &profile.segments[i];
+        long at = wtm_syscall6(SYS_mremap, (long)s->base, 0, (long)s->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                               base + (long)s->offset, 0);
+        if (wtm_sys_failed(at)) {
+            wtm_sys_munmap((void *)base, total);
+            return (int)at;
+        }
+    }
+    view->base = (const unsigned char *)base;
+    view->bytes = total;
+    view->path = NULL;
+    return 0;
+}
+
+void wtm_profile_unview(struct wtm_profile *view)
+{
+    if (view->base)
+        wtm_sys_munmap((void *)(uintptr_t)view->base, view->bytes);
+    view->base = NULL;
+}

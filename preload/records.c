@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT
+ * Open-call records off the straight path. Runs in the target with general registers only; no libc, no locks.
+ *
+ * What a record at a given place means:
+ * - on the thread's native stack (bounds known): an event at sp shows every record at or below sp to be left, since that
+ *   part of the stack is gone. The one exception is a tail call, whose slot still holds our return point.
+ * - elsewhere (coroutines, signal stacks): stacks are not told apart by their bounds, and their memory may be unmapped,
+ *   so it is never read; a record is left only when its very slot is taken again. */
+#include "preload/records.h"
+#include "preload/cells.h"
+#include "preload/clock.h"
+#include "preload/cputime.h"
+#include "preload/thread.h"
+#include "preload/profile.h"
+
+static int on_native(const struct wtm_thread *thread, uint64_t sp)
+{
+    return sp > thread->stack_low && sp <= thread->stack_high;
+}
+
+struct wtm_record *wtm_records_caller(struct wtm_thread *thread, struct wtm_record *record)
+{
+    struct wtm_record *nearest = thread->base; /* local NULL */
+    int native = on_native(thread, record->sp);
+    for (struct wtm_record *r = record - 1; r > thread->base; r--) {
+        if (r->sp <= record->sp || r->sp >= nearest->sp || on_native(thread, r->sp) != native)
+            continue;
+        if (native || r->sp - record->sp < WTM_SAME_STACK_BYTES)
+            nearest = r;
+    }
+    return nearest;
+}
+
+void wtm_records_unlink(struct wtm_record *record)
+{
+    struct wtm_record *inner = record->local->open;
+    while (inner && inner->outer != record)
+        inner = inner->outer;
+    if (inner)
+        inner->outer = record->outer;
+}
+
+/* The record is no longer an open call of its function. */
+static void unlink_open(struct wtm_record *record)
+{
+    struct wtm_local *local = record->local;
+    if (local->open == record)
+        local->open = record->outer;
+    else
+        wtm_records_unlink(record);
+    if (!local->open)
+        local->idle = local->cell;
+    record->local = NULL;
+}
+
+static void close_abnormal(struct wtm_record *record)
+{
+    if (!record->local)
+        return;
+    record->local->cell->abnormal++;
+    unlink_open(record);
+}
+
+/* Moves a record; the copy is complete before the original goes, so a walker sees one of them. */
+static void move_record(struct wtm_record *to, struct wtm_record *from)
+{
+    struct wtm_local *local = from->local;
+    *to = *from;
+    if (!local)
+        return;
+    if (local->open == from) {
+        local->open = to;
+    } else {
+        for (struct wtm_record *inner = local->open; inner; inner = inner->outer) {
+            if (inner->outer == from) {
+                inner->outer = to;
+                break;
+            }
+        }
+    }
+}
+
+/* Squeezes holes out, if no interrupted code holds a pointer to a record: it would find another one there. */
+static void compact(struct wtm_thread *thread)
+{
+    struct wtm_record *top = thread->top;
+    if (thread->closing)
+        return;
+    struct wtm_record *to = NULL;
+    for (struct wtm_record *r = top; r > thread->base; r--) {
+        if (r->sp == WTM_SP_HOLE)
+            to = r;
+        else if (r->sp == WTM_SP_NONE || !r->local)
+            return;
+    }
+    if (!to)
+        return;
+    for (struct wtm_record *r = to; r <= top; r++) {
+        if (r->sp == WTM_SP_HOLE)
+            continue;
+        if (to != r) {
+            move_record(to, r);
+            r->local = NULL;
+            r->sp = WTM_SP_HOLE;
+        }
+        to++;
+    }
+    thread->top = to - 1;
+    for (struct wtm_record *r = to; r <= top; r++)
+        r->sp = WTM_SP_NONE;
+}
+
+static void leave(struct wtm_record *record)
+{
+    close_abnormal(record);
+    record->sp = WTM_SP_HOLE;
+}
+
+void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
+{
+    if (thread->busy)
+        return;
+    thread->busy = 1;
+    int native = on_native(thread, sp), holes = 0;
+    struct wtm_record *top = thread->top, *oldest_left = NULL;
+    for (struct wtm_record *r = top; r > thread->base; r--) {
+        if (r->sp == WTM_SP_HOLE)
+            holes = 1;
+        if (r->sp <= WTM_SP_HOLE)
+            continue;
+        if (r->sp == sp) {
+            if (at_stays)
+                continue; /* a chain of tail calls: others may lie below it */
+        } else if (r->sp > sp) {
+            if (native && on_native(thread, r->sp))
+                break; /* live, and so is all that is older on this stack */
+            continue;
+        } else if (!native || !on_native(thread, r->sp)) {
+            continue;
+        }
+        leave(r);
+        oldest_left = r;
+    }
+    /* An entry that a signal interrupted and that was left with all below it. */
+    for (struct wtm_record *r = top; oldest_left && r > oldest_left; r--)
+        if (r->sp == WTM_SP_NONE)
+            leave(r);
+    if (oldest_left || holes)
+        compact(thread);
+    thread->busy = 0;
+}
+
+void wtm_records_abandon(struct wtm_thread *thread)
+{
+    int known = thread->stack_high != thread->stack_low;
+    thread->closing = NULL;
+    for (struct wtm_record *r = thread->top; r > thread->base; r--) {
+        if (r->sp == WTM_SP_HOLE || (r->sp != WTM_SP_NONE && known && !on_native(thread, r->sp)))
+            continue; /* a fiber may go on in another thread */
+        leave(r);
+    }
+    compact(thread);
+}
+
+unsigned wtm_records_open(const struct wtm_thread *thread)
+{
+    unsigned open = 0;
+    for (const struct wtm_record *r = thread->top; r > thread->base; r--)
+        open += r->local != NULL;
+    return open;
+}
+
+/* Is the open call `open` of a function an earlier activation on the stack of an event at sp? */
+static int is_recursion(const struct wtm_thread *thread, const struct wtm_record *open, uint64_t sp)
+{
+    if (open->sp == WTM_SP_NONE) /* a signal came into its entry */
+        return 1;
+    if (open->sp < sp)
+        return 0;
+    if (on_native(thread, sp) != on_native(thread, open->sp))
+        return 0;
+    if (on_native(thread, sp)) { /* a signal between the record's completion and the call finds the true address there */
+        uint64_t in_slot = *(const uint64_t *)(open->sp - 8);
+        return in_slot == (uintptr_t)wtm_return_point || in_slot == open->return_minus_1 + 1;
+    }
+    return open->sp - sp < WTM_SAME_STACK_BYTES;
+}
+
+static const struct wtm_record *record_at(const struct wtm_thread *thread, uint64_t sp)
+{
+    for (const struct wtm_record *r = thread->top; r > thread->base; r--)
+        if (r->sp == sp)
+            return r;
+    return NULL;
+}
+
+/* As the fast path does, for entries that it leaves to us. */
+static enum wtm_entry_action push(struct wtm_thread *thread, struct wtm_local *local, uint64_t sp, uint64_t return_minus_1)
+{
+    struct wtm_record *record = thread->top + 1;
+    if (record >= thread->limit) {
+        local->cell->entered++;
+        local->cell->late++;
+        return WTM_ENTRY_BODY;
+    }
+    thread->top = record;
+    struct wtm_record *outer = local->open;
+    local->idle = NULL;
+    local->open = record;
+    record->spent_ticks = thread->spent_ticks;
+    record->cpu_offset = thread->cpu_offset;
+    record->child_ticks = 0;
+    record->outer = outer;
+    record->return_minus_1 = return_minus_1;
+    record->local = local;
+    wtm_increment(&local->cell->entered);
+    record->sp = sp;
+    return WTM_ENTRY_PUSHED;
+}
+
+static enum wtm_entry_action count_recursive(struct wtm_thread *thread, struct wtm_local *local)
+{
+    wtm_increment(&local->cell->recursive);
+    thread->spent_ticks += (uint64_t)wtm_hot.recursive_ticks;
+    return WTM_ENTRY_BODY;
+}
+
+/* The function has an open call in this thread. Decides what the new one is. Gives PUSHED for "time it". */
+static enum wtm_entry_action judge_open(struct wtm_thread *thread, struct wtm_local *local, uint64_t sp)
+{
+    if (!local->open) /* a signal came between two stores of its entry: that call is just beginning */
+        return count_recursive(thread, local);
+    for (struct wtm_record *r = local->open, *outer; r; r = outer) {
+        outer = r->outer;
+        if (!r->local) /* closed by another thread, or just being closed */
+            continue;
+        if (is_recursion(thread, r, sp)) {
+            /* Nested timing ends where the very slot is open already: chains of tail calls stay bounded. */
+            if (wtm_hot.nest && r->sp != sp && r->sp != WTM_SP_NONE)
+                return WTM_ENTRY_PUSHED;
+            return count_recursive(thread, local);
+        }
+        if (on_native(thread, sp) && on_native(thread, r->sp) && !thread->busy) { /* left; its slot has another use by now */
+            leave(r);
+            compact(thread);
+            return WTM_ENTRY_RETRY;
+        }
+    }
+    return WTM_ENTRY_PUSHED;
+}
+
+enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe)
+{
+    struct wtm_thread *thread = wtm_thread;
+    if (thread == &wtm_muted_thread)
+        return WTM_ENTRY_BODY;
+    if (thread->generation != wtm_generation.value) {
+        thread = wtm_thread_sync();
+        if (!thread) {
+            wtm_profile_lost_call();
+            return WTM_ENTRY_BODY;
+        }
+        return WTM_ENTRY_RETRY;
+    }
+    struct wtm_local *local = (struct wtm_local *)((char *)thread->locals + probe->local_offset);
+    if (!local->cell) {
+        uint64_t before = wtm_clock_ticks();
+        if (wtm_cell_create(thread, probe, local)) {
+            wtm_profile_lost_call();
+            return WTM_ENTRY_BODY;
+        }
+        thread->spent_ticks += wtm_clock_ticks() - before;
+        return WTM_ENTRY_RETRY;
+    }
+    uint64_t sp = (uintptr_t)(slot + 1), return_minus_1 = *slot - 1;
+    int tail = *slot == (uintptr_t)wtm_return_point;
+    if (thread->top->sp <= sp)
+        wtm_records_settle(thread, sp, tail);
+    if (!local->idle) {
+        enum wtm_entry_action action = judge_open(thread, local, sp);
+        if (action != WTM_ENTRY_PUSHED)
+            return action;
+    }
+    if (tail) {
+        const struct wtm_record *below = wtm_records_raise(thread, sp);
+        if (!below) { /* nobody knows its way back: let it pass */
+            local->cell->entered++;
+            local->cell->late++;
+            return WTM_ENTRY_BODY;
+        }
+        return_minus_1 = below->return_minus_1;
+    }
+    if (*thread->switch_word != thread->switch_expected)
+        wtm_cpu_renew(thread);
+    return push(thread, local, sp, return_minus_1);
+}
+
+void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, int64_t raw, int64_t cost)
+{
+    uint64_t direction = wtm_direction_clear();
+    struct wtm_cell *cell = record->local->cell;
+    if (*thread->switch_word != thread->switch_expected)
+        wtm_cpu_renew(thread);
+    struct wtm_switched *switched = wtm_cell_switched(thread, cell);
+    if (switched) {
+        wtm_stats_add(&switched->real, raw - cost);
+        wtm_stats_add(&switched->run, raw + (thread->cpu_offset - record->cpu_offset) - cost);
+    } else {
+        cell->late++;
+    }
+    wtm_direction_restore(direction);
+}
+
+/* A call that began in another thread (a fiber that moved): its record becomes ours, its function's cell too. */
+static struct wtm_record *adopt(struct wtm_thread *thread, uint64_t sp)
+{
+    for (struct wtm_thread *other = wtm_threads; other; other = other->next) {
+        if (other == thread)
+            continue;
+        for (struct wtm_record *r = other->top; r > other->base; r--) {
+            if (r->sp != sp)
+                continue;
+            struct wtm_record *mine = thread->top + 1;
+            if (mine >= thread->limit)
+                return NULL;
+            struct wtm_local *local = r->local;
+            thread->top = mine;
+            mine->return_minus_1 = r->return_minus_1;
+            mine->local = NULL;
+            mine->sp = sp;
+            if (local && local->cell)
+                local->cell->late++;
+            r->local = NULL; /* its owner finds it closed */
+            __atomic_signal_fence(__ATOMIC_RELEASE);
+            r->sp = WTM_SP_NONE;
+            return mine;
+        }
+    }
+    return NULL;
+}
+
+struct wtm_record *wtm_records_raise(struct wtm_thread *thread, uint64_t sp)
+{
+    wtm_records_settle(thread, sp, 1);
+    struct wtm_record *record = (struct wtm_record *)record_at(thread, sp);
+    if (!record)
+        return adopt(thread, sp);
+    if (record == thread->top)
+        return record;
+    struct wtm_record *raised = thread->top + 1;
+    if (raised >= thread->limit)
+        return NULL;
+    int was_busy = thread->busy;
+    thread->busy = 1;
+    thread->top = raised;
+    move_record(raised, record);
+    record->local = NULL;
+    record->sp = WTM_SP_HOLE;
+    if (!was_busy)
+        compact(thread);
+    thread->busy = was_busy;
+    return thread->top;
+}
+
+struct wtm_record *wtm_close_slow(struct wtm_thread *thread, uint64_t sp, uint64_t now)
+{
+    uint64_t direction = wtm_direction_clear();
+    if (thread->generation != wtm_generation.value) {
+        struct wtm_thread *synced = wtm_thread_sync();
+        if (synced)
+            thread = synced;
+    }
+    struct wtm_record *record = wtm_records_raise(thread, sp);
+    if (!record) {
+        wtm_profile_stranded();
+        record = thread->top;
+    } else if (record->local) { /* else counted already: adopted, or closed and then interrupted */
+        record = wtm_close(sp, now);
+    }
+    wtm_direction_restore(direction);
+    return record;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * Blocks of threads: made at a thread's first event, taken over by a new thread at the same thread pointer, never
+ * unmapped. Rules of hot.h. */
+#ifndef WTM_PRELOAD_THREAD_H
+#define WTM_PRELOAD_THREAD_H
+
+#include "preload/hot.h"
+
+/* Brings the calling thread up to date with wtm_generation: makes or finds its block, notices a fork, a reset, new
+ * functions. Gives the block, or NULL when there is no memory (the call at hand then runs untimed). Signal-safe. */
+struct wtm_thread *wtm_thread_sync(void) WTM_HIDDEN;
+
+/* Functions exist up to index `count`: blocks made from now on have room for them; others grow when they sync. */
+void wtm_thread_expect(uint32_t count) WTM_HIDDEN;
+/* All threads sync at their next event. */
+void wtm_generation_advance(void) WTM_HIDDEN;
+/* At the end: which threads but `own` are gone; their open calls are closed as abnormal. Uses tgkill(…, 0). */
+void wtm_threads_bury(const struct wtm_thread *own) WTM_HIDDEN;
+
+/* Our own code runs on this thread until unmuted: calls of timed functions pass through uncounted. Nests. */
+struct wtm_thread *wtm_mute(void) WTM_HIDDEN;
+void wtm_unmute(struct wtm_thread *before) WTM_HIDDEN;
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * wtm report FILE... */
+#include "report/commands.h"
+#include "report/load.h"
+#include "report/output.h"
+#include "report/printers.h"
+#include "report/rows.h"
+#include <stdio.h>
+
+struct values {
+    int json, csv, wide, callers, verbose;
+    const char *sort;
+    size_t top, width;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+static const struct wtm_option options[] = {
+    {0, "json", WTM_OPTION_FLAG, FIELD(json), NULL, "as JSON (schema wtm-report/1), times in ns"},
+    {0, "csv", WTM_OPTION_FLAG, FIELD(csv), NULL, "as CSV, a line a function, times in ns"},
+    {'s', "sort", WTM_OPTION_TEXT, FIELD(sort), "KEY",
+     "largest first by total (default), self, mean, calls,\nruntime, min, max, deviation, p50, p90, p99, "
+     "p99.9;\n"
+     "or by name"},
+    {'n', "top", WTM_OPTION_NUMBER, FIELD(top), "N", "the first N functions only"},
+    {'c', "callers", WTM_OPTION_FLAG, FIELD(callers), NULL, "all callers, not the ten heaviest only"},
+    {'w', "wide", WTM_OPTION_FLAG, FIELD(wide), NULL, "all columns, however wide"},
+    {0, "width", WTM_OPTION_NUMBER, FIELD(width), "N", "columns to use (default: the terminal's, or 80)"},
+    {'v', "verbose", WTM_OPTION_FLAG, FIELD(verbose), NULL,
+     "also functions never called, every refusal, every\npattern that found nothing"},
+};
+
+static int run(int argc, char **argv);
+const struct wtm_command wtm_command_report = {
+    .name = "report",
+    .summary = "the table of one or several profiles, or JSON, or CSV",
+    .operands = "FILE...",
+    .description = "Prints what profiles hold: of processes that ended, were killed, or still run.\n"
+                   "Several files are merged: a function with the same module, name and place in it\n"
+                   "is one row. Exit status 1: nothing was called.",
+    .examples = "  wtm report wtm.4242.prof\n"
+                "  wtm report --sort p99 --top 10 wtm.*.prof\n"
+                "  wtm report --json wtm.4242.prof | jq '.functions[] | {name, calls}'",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .run = run,
+};
+
+static int print(struct wtm_loaded *loaded, const struct values *values)
+{
+    struct wtm_text text;
+    struct wtm_table_options table = {
+        .width = values->width ? (int)values->width : wtm_output_width(),
+        .wide = values->wide,
+        .verbose = values->verbose,
+        .top = values->top,
+        .all_callers = values->callers,
+    };
+    wtm_output_begin(&text);
+    (values->json  ? wtm_print_json
+     : values->csv ? wtm_print_csv
+                   : wtm_table_print)(&text, &loaded->summary, &table);
+    int result = wtm_output_end(&text);
+    return result ? result : loaded->summary.called ? WTM_EXIT_OK : WTM_EXIT_FINDING;
+}
+
+static int run(int argc, char **argv)
+{
+    struct values values = {0};
+    struct wtm_loaded loaded;
+    int files = wtm_options_parse(&wtm_command_report, argc, argv, &values);
+    if (files < 0)
+        return wtm_options_exit(files);
+    if (!files)
+        return wtm_usage_error(&wtm_command_report, "name one or more profiles");
+    if (values.json && values.csv)
+        return wtm_usage_error(&wtm_command_report, "--json and --csv exclude each other");
+    if (values.width > 100000)
+        return wtm_usage_error(&wtm_command_report, "--width: at most 100000");
+    struct wtm_summary empty = {0};
+    if (values.sort && wtm_rows_sort(&empty, values.sort)) /* before the files are read */
+        return wtm_usage_error(&wtm_command_report, "--sort: expected one of %s, not '%s'",
+                               wtm_rows_sort_keys, values.sort);
+    int result = wtm_load(&loaded, argv + 1, (size_t)files);
+    if (!result && values.sort)
+        wtm_rows_sort(&loaded.summary, values.sort);
+    if (!result)
+        result = print(&loaded, &values);
+    wtm_unload(&loaded);
+    return result;
+}

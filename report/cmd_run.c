@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * wtm run [OPTIONS] -- PROGRAM...
+ *
+ * Sets the environment and executes the program in this process: its exit status, its signals, its terminal
+ * and its pid are its own. */
+#include "report/commands.h"
+#include "report/target_check.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct values {
+    const char *time, *out, *table, *start, *signals, *recursion, *clock, *order, *cpu;
+    int verbose;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+static const struct wtm_option options[] = {
+    {'t', "time", WTM_OPTION_LIST, FIELD(time), "PATTERNS",
+     "functions to time, comma-separated: name, glob*,\n/regex/, lib.so:name, main:name, ns::Class::method,\n"
+     "0x401234=handle, !taken_out, @FILE. May be repeated"},
+    {'o', "out", WTM_OPTION_TEXT, FIELD(out), "FILE",
+     "where the profile goes (default wtm.%p.prof); %p is\nthe pid, %e the program, %h the host; 'none': "
+     "nowhere"},
+    {0, "table", WTM_OPTION_TEXT, FIELD(table), "WHERE",
+     "where the table goes: stderr (default), none, or a file"},
+    {0, "start", WTM_OPTION_TEXT, FIELD(start), "STATE", "armed (default) or disarmed"},
+    {0, "signals", WTM_OPTION_TEXT, FIELD(signals), "LIST",
+     "what signals do, like arm=USR1,dump=RTMIN+13; or none"},
+    {0, "recursion", WTM_OPTION_TEXT, FIELD(recursion), "HOW",
+     "withdraw (default: inner calls are counted only) or\nnest (each level is timed)"},
+    {0, "clock", WTM_OPTION_TEXT, FIELD(clock), "SOURCE", "auto (default), tsc or monotonic"},
+    {0, "order", WTM_OPTION_TEXT, FIELD(order), "HOW", "loose, exit or strict: how clock reads are fenced"},
+    {0, "cpu", WTM_OPTION_TEXT, FIELD(cpu), "SOURCE",
+     "source of CPU time: auto (default), rseq, perf,\nclock_gettime or off"},
+    {'v', "verbose", WTM_OPTION_FLAG, FIELD(verbose), NULL,
+     "tell at start what was found, patched and refused"},
+};
+
+static int run(int argc, char **argv);
+const struct wtm_command wtm_command_run = {
+    .name = "run",
+    .summary = "runs a program and times functions in it",
+    .operands = "[--] PROGRAM [ARGUMENTS]",
+    .description = "Runs PROGRAM with the library preloaded, saves a profile, and prints the table\n"
+                   "when it ends. The exit status is the program's; 126 when it cannot be run or\n"
+                   "timed, 127 when there is none. Settings without an option here are taken from\n"
+                   "the environment (WTM_*, see libwtmtime(7)).",
+    .examples = "  wtm run -t 'parse*,eval' -- ./app --fast input\n"
+                "  wtm run -t 'libz.so:*' -o '/tmp/%e.%p.prof' -- make -j4\n"
+                "  wtm run -t 'ns::Box::get' --table none -- ./app && wtm report wtm.*.prof",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .stops = 1,
+    .run = run,
+};
+
+static int complain(int exit_code, const char *subject, const char *words)
+{
+    fprintf(stderr, "wtm run: %s: %s\n", subject, words);
+    return exit_code;
+}
+
+/* In a build tree the library stands beside the command; else where it was installed, found from the
+ * command's own place so that the whole may be moved. */
+static int find_library(char path[PATH_MAX])
+{
+    static const char *const beside[] = {"../preload/libwtmtime.so", WTM_LIBRARY_FROM_BIN};
+    const char *given = getenv("WTM_LIB");
+    if (given && *given) {
+        if (!realpath(given, path))
+            return complain(WTM_EXIT_CANNOT, given, "WTM_LIB names no library");
+        return 0;
+    }
+    char self[PATH_MAX], at[2 * PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash)
+        slash[1] = 0;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        snprintf(at, sizeof at, "%s%s", beside[i][0] == '/' ? "" : self, beside[i]);
+        if (realpath(at, path))
+            return 0;
+    }
+    if (realpath(WTM_LIBRARY, path))
+        return 0;
+    return complain(WTM_EXIT_CANNOT, WTM_LIBRARY, "the library is not here; WTM_LIB can name another place");
+}
+
+/* A sanitizer's runtime insists on being first; then ours; then what was there. */
+static int set_preload(const char *library, const struct wtm_target_check *check)
+{
+    const char *before = getenv("LD_PRELOAD");
+    if (strpbrk(library, " :"))
+        return complain(
+            WTM_EXIT_CANNOT, library,
+            "LD_PRELOAD cannot hold a path with blanks or colons; WTM_LIB can name another place");
+    size_t bytes = strlen(library) + strlen(check->runtime) + (before ? strlen(before) : 0) + 3;
+    char *value = malloc(bytes);
+    if (!value)
+        return complain(WTM_EXIT_CANNOT, check->path, "no memory");
+    snprintf(value, bytes, "%s%s%s%s%s", check->runtime, *check->runtime ? ":" : "", library,
+             before && *before ? ":" : "", before ? before : "");
+    int failed = setenv("LD_PRELOAD", value, 1);
+    free(value);
+    return failed ? complain(WTM_EXIT_CANNOT, check->path, "no memory") : 0;
+}
+
+static int set_settings(const struct values *values)
+{
+    const struct {
+        const char *name, *value;
+    } settings[] = {
+        {"WTM_TIME", values->time},       {"WTM_OUT", values->out},
+        {"WTM_TABLE", values->table},     {"WTM_START", values->start},
+        {"WTM_SIGNALS", values->signals}, {"WTM_RECURSION", values->recursion},
+        {"WTM_CLOCK", values->clock},     {"WTM_ORDER", values->order},
+        {"WTM_CPU", values->cpu},         {"WTM_VERBOSE", values->verbose ? "1" : NULL},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (settings[i].value && setenv(settings[i].name, settings[i].value, 1))
+            return complain(WTM_EXIT_CANNOT, settings[i].name, "no memory");
+    if (values->out && !strcmp(values->out, "none"))
+        unsetenv("WTM_OUT");
+    return values->out || !setenv("WTM_OUT", "wtm.%p.prof", 0)
+               ? 0
+               : complain(WTM_EXIT_CANNOT, "WTM_OUT", "no memory");
+}
+
+static int run(int argc, char **argv)
+{
+    struct values values = {0};
+    struct wtm_target_check check;
+    char library[PATH_MAX];
+    int words = wtm_options_parse(&wtm_command_run, argc, argv, &values);
+    if (words < 0)
+        return wtm_options_exit(words);
+    if (!words)
+        return wtm_usage_error(&wtm_command_run, "name a program");
+    const char *time = values.time ? values.time : getenv("WTM_TIME");
+    if (!time || !*time)
+        return wtm_usage_error(&wtm_command_run, "name functions with -t, like -t 'foo,bar*'");
+    int result = wtm_target_check(&check, argv[1]);
+    if (result)
+        return complain(result, check.subject, check.problem);
+    if (*check.warning)
+        complain(0, check.subject, check.warning);
+    result = find_library(library);
+    if (!result)
+        result = set_preload(library, &check);
+    if (!result)
+        result = set_settings(&values);
+    if (result)
+        return result;
+    execvp(check.path, argv + 1);
+    return complain(errno == ENOENT ? WTM_EXIT_NO_PROGRAM : WTM_EXIT_CANNOT, check.path, strerror(errno));
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * The subcommands that there are; main.c lists them. */
+#ifndef WTM_REPORT_COMMANDS_H
+#define WTM_REPORT_COMMANDS_H
+
+#include "report/options.h"
+
+extern const struct wtm_command wtm_command_run;
+extern const struct wtm_command wtm_command_report;
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * wtm: finds the command and runs it. */
+#include "report/commands.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct wtm_command *const commands[] = {&wtm_command_run, &wtm_command_report};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void help(void)
+{
+    printf("wtm times functions that you name in a program that you need not change or rebuild:\n"
+           "how often each was called, how much wall and CPU time it took, and how these spread.\n"
+           "\n"
+           "Start here:\n"
+           "  wtm run -t 'foo,bar*' -- ./app        run ./app, time foo and all that begins with bar;\n"
+           "                                        the table comes when it ends\n"
+           "  wtm report wtm.PID.prof               the table again, from the profile that was saved\n"
+           "\n"
+           "Commands:\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    printf("\n"
+           "wtm COMMAND --help tells the options of each. What can stand for a function (globs,\n"
+           "library:name, C++ names, addresses) is in libwtmtime(7).\n"
+           "\n"
+           "Exit status: 0 done; 1 done, and the answer is no (nothing was called); 2 wrong usage;\n"
+           "3 a file could not be read or written. wtm run: that of the program, or 126 when it\n"
+           "cannot be run or timed, 127 when there is no such program.\n");
+}
+
+static int unknown(const char *name)
+{
+    fprintf(stderr, "wtm: no command '%s'; there are:", name);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(stderr, " %s", commands[i]->name);
+    fprintf(stderr, " (wtm --help tells more)\n");
+    return WTM_EXIT_USAGE;
+}
+
+static const struct wtm_command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+    return NULL;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name || !strcmp(name, "--help") || !strcmp(name, "-h") || (!strcmp(name, "help") && argc == 2)) {
+        help();
+        return name ? WTM_EXIT_OK : WTM_EXIT_USAGE;
+    }
+    if (!strcmp(name, "--version")) {
+        printf("wtm %s\n", WTM_VERSION);
+        return WTM_EXIT_OK;
+    }
+    const struct wtm_command *command = find(!strcmp(name, "help") ? argv[2] : name);
+    if (!command)
+        return unknown(!strcmp(name, "help") ? argv[2] : name);
+    if (!strcmp(name, "help")) {
+        wtm_command_help(command);
+        return WTM_EXIT_OK;
+    }
+    return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int result = dispatch(argc, argv);
+    if (fflush(stdout) || ferror(stdout))
+        return WTM_EXIT_INPUT;
+    return result;
+}

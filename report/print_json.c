@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * The report as JSON. What was not measured is null. */
+#include "common/status.h"
+#include "report/json_writer.h"
+#include "report/printers.h"
+#include "report/rows.h"
+#include <string.h>
+
+static void put_process(struct wtm_json *json, const struct wtm_summary *summary)
+{
+    wtm_json_object(json, "process");
+    wtm_json_unsigned(json, "pid", summary->header->pid);
+    wtm_json_string(json, "program", summary->header->program);
+    wtm_json_decimal(json, "wall_ns", summary->wall_ns);
+    wtm_json_boolean(json, "running", (int)summary->running);
+    wtm_json_unsigned(json, "processes", summary->profiles);
+    wtm_json_unsigned(json, "threads", summary->threads);
+    wtm_json_unsigned(json, "started_ns", summary->header->start_realtime_ns);
+    wtm_json_unsigned(json, "lost_calls", summary->lost_calls);
+    wtm_json_object_end(json);
+}
+
+static void put_sources(struct wtm_json *json, const struct wtm_summary *summary)
+{
+    static const char *const cpu_names[] = {"off", "rseq", "perf", "clock_gettime"};
+    const struct wtm_profile_header *header = summary->header;
+    wtm_json_object(json, "clock");
+    wtm_json_string(json, "source", header->clock == WTM_CLOCK_TSC ? "tsc" : "monotonic");
+    wtm_json_boolean(json, "trusted", header->clock_trusted == 1);
+    wtm_json_decimal(json, "hz", 1e9 / summary->ns_per_tick);
+    wtm_json_string(json, "note", header->clock_note);
+    wtm_json_object_end(json);
+    wtm_json_object(json, "cpu");
+    wtm_json_string(json, "source", header->cpu_source < 4 ? cpu_names[header->cpu_source] : "unknown");
+    wtm_json_string(json, "note", header->cpu_note);
+    wtm_json_object_end(json);
+}
+
+static void put_cost(struct wtm_json *json, const struct wtm_summary *summary)
+{
+    wtm_json_object(json, "cost");
+    wtm_json_decimal(json, "inside_ns", summary->inside_ns);
+    wtm_json_decimal(json, "outside_ns", summary->outside_ns);
+    wtm_json_decimal(json, "spread_ns", summary->spread_ns);
+    wtm_json_decimal(json, "recursive_ns", summary->recursive_ns);
+    wtm_json_decimal(json, "total_ns", summary->cost_ns);
+    wtm_json_object_end(json);
+}
+
+static void put_times(struct wtm_json *json, const char *name, const struct wtm_row *row, int runtime)
+{
+    wtm_json_object(json, name);
+    for (size_t i = 0; i < wtm_times_field_number; i++)
+        wtm_json_decimal(json, wtm_times_fields[i].name,
+                         wtm_row_time_value(row, runtime, &wtm_times_fields[i]));
+    wtm_json_object_end(json);
+}
+
+static void put_function(struct wtm_json *json, const struct wtm_row *row)
+{
+    wtm_json_object(json, NULL);
+    wtm_json_string(json, "name", row->name);
+    wtm_json_string(json, "mangled", row->mangled);
+    wtm_json_string(json, "module", row->module);
+    wtm_json_hex(json, "address", row->address);
+    wtm_json_hex(json, "offset", row->offset);
+    wtm_json_string(json, "aliases", row->aliases);
+    for (size_t i = 0; i < wtm_row_count_number; i++)
+        wtm_json_unsigned(json, wtm_row_counts[i].name, wtm_row_count_value(row, &wtm_row_counts[i]));
+    wtm_json_decimal(json, "subtracted_ns", row->subtracted_ns);
+    put_times(json, "realtime", row, 0);
+    put_times(json, "runtime", row, 1);
+    wtm_json_array(json, "callers");
+    for (size_t i = 0; i < row->caller_count; i++) {
+        wtm_json_object(json, NULL);
+        wtm_json_string(json, "name", row->callers[i].name);
+        wtm_json_unsigned(json, "calls", row->callers[i].calls);
+        wtm_json_decimal(json, "realtime_ns", row->callers[i].realtime_ns);
+        wtm_json_object_end(json);
+    }
+    wtm_json_array_end(json);
+    wtm_json_array(json, "slow");
+    wtm_json_array_end(json);
+    wtm_json_array(json, "samples_ns");
+    wtm_json_array_end(json);
+    wtm_json_object_end(json);
+}
+
+static void put_refused(struct wtm_json *json, const struct wtm_summary *summary)
+{
+    wtm_json_array(json, "refused");
+    for (size_t i = 0; i < summary->refused_count; i++) {
+        const struct wtm_refused_row *row = &summary->refused[i];
+        wtm_json_object(json, NULL);
+        wtm_json_string(json, "name", row->name);
+        wtm_json_string(json, "module", row->module);
+        wtm_json_hex(json, "address", row->address);
+        wtm_json_string(json, "reason", wtm_refusal_text(row->reason));
+        wtm_json_string(json, "code", wtm_refusal_name(row->reason));
+        wtm_json_object_end(json);
+    }
+    wtm_json_array_end(json);
+}
+
+static void put_missing(struct wtm_json *json, const struct wtm_summary *summary)
+{
+    wtm_json_array(json, "not_found");
+    for (size_t i = 0; i < summary->missing_count; i++) {
+        const char *near = summary->missing[i].near;
+        wtm_json_object(json, NULL);
+        wtm_json_string(json, "pattern", summary->missing[i].pattern);
+        wtm_json_array(json, "near");
+        while (near && *near) {
+            size_t length = strcspn(near, "\n");
+            wtm_json_line(json, NULL, near, length);
+            near += length + (near[length] == '\n');
+        }
+        wtm_json_array_end(json);
+        wtm_json_object_end(json);
+    }
+    wtm_json_array_end(json);
+}
+
+int wtm_print_json(struct wtm_text *text, const struct wtm_summary *summary,
+                   const struct wtm_table_options *options)
+{
+    struct wtm_json json;
+    size_t rows = options->top && options->top < summary->row_count ? options->top : summary->row_count;
+    wtm_json_begin(&json, text);
+    wtm_json_object(&json, NULL);
+    wtm_json_string(&json, "schema", "wtm-report/1");
+    put_process(&json, summary);
+    put_sources(&json, summary);
+    put_cost(&json, summary);
+    wtm_json_array(&json, "functions");
+    for (size_t i = 0; i < rows; i++)
+        put_function(&json, &summary->rows[i]);
+    wtm_json_array_end(&json);
+    put_refused(&json, summary);
+    put_missing(&json, summary);
+    wtm_json_array(&json, "notes");
+    for (size_t i = 0; i < summary->note_count; i++)
+        wtm_json_string(&json, NULL, summary->notes[i]);
+    wtm_json_array_end(&json);
+    wtm_json_object_end(&json);
+    return wtm_text_flush(text);
+}

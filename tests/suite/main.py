@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Runs the test suites and prints one line of counts at the end.
+
+  main.py [--build DIR] [--only SUITE[,SUITE]] [--match WORD] [--full] [--tap] [--verbose]
+
+Suites: build, unit, lint, cases, programs, unwind, apps, clang, sanitize (with --full). Without --only: all of them, in this order."""
+import argparse
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # tests/, not tests/suite/
+
+from suite import build, cases, unit  # noqa: E402
+from suite.results import Results  # noqa: E402
+from suite.target import ROOT, Tools  # noqa: E402
+
+WORKERS = max(1, min(4, os.cpu_count() or 1))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--build', default=os.path.join(ROOT, 'build'), help='build folder (gcc)')
+    parser.add_argument('--only', default='', help='comma-separated suites')
+    parser.add_argument('--match', default='', help='only tests with this word in their name')
+    parser.add_argument('--full', action='store_true', help='long forms: more rounds, sanitizers, valgrind')
+    parser.add_argument('--tap', action='store_true', help='TAP on stdout (for meson)')
+    parser.add_argument('--verbose', action='store_true', help='also name the tests that pass')
+    return parser.parse_args()
+
+
+def select(tests, word):
+    return [test for test in tests if word in test[0]]
+
+
+def suite_build(results, options, tools):
+    results.run('build with gcc, without warnings', lambda: build.build(options.build, 'gcc'))
+
+
+def suite_unit(results, options, tools):
+    unit.run(results, options.build, os.path.join(tools.work, 'unit'))
+
+
+def suite_lint(results, options, tools):
+    from lint import checks
+    results.run_all(select(checks.tests(tools), options.match))
+
+
+def suite_cases(results, options, tools):
+    results.run_all(select(cases.tests(tools), options.match), WORKERS)
+
+
+def suite_programs(results, options, tools):
+    from programs import checks
+    results.run_all(select(checks.tests(tools), options.match), WORKERS)
+
+
+def suite_unwind(results, options, tools):
+    from unwind import checks
+    results.run_all(select(checks.tests(tools), options.match), WORKERS)
+
+
+def suite_apps(results, options, tools):
+    from apps import checks
+    results.run_all(select(checks.tests(tools, options.full), options.match), WORKERS)
+
+
+def suite_clang(results, options, tools):
+    """The library as clang builds it: without warnings, and right in a part of the cases."""
+    folder = options.build.rstrip('/') + '-clang'
+    results.run('build with clang, without warnings', lambda: build.build(folder, 'clang'))
+    other = Tools(folder, os.path.join(folder, 'tests-work'))
+    tests = cases.tests(other, ('gcc',), None if options.full else cases.SMOKE)
+    results.run_all(select([(f"{name}, library by clang", test) for name, test in tests], options.match), WORKERS)
+
+
+def suite_sanitize(results, options, tools):
+    """Only with --full: the unit tests with the address and undefined behaviour sanitizers in what they test."""
+    folder = options.build.rstrip('/') + '-sanitize'
+    results.run('build with sanitizers', lambda: build.build(
+        folder, 'gcc', '-Db_sanitize=address,undefined', '-Db_lundef=false'))
+    unit.run(results, folder, os.path.join(folder, 'tests-work', 'unit'))
+
+
+SUITES = {'build': suite_build, 'unit': suite_unit, 'lint': suite_lint, 'cases': suite_cases,
+          'programs': suite_programs, 'unwind': suite_unwind, 'apps': suite_apps, 'clang': suite_clang,
+          'sanitize': suite_sanitize}
+
+
+def main():
+    options = arguments()
+    chosen = [name for name in options.only.split(',') if name] or [
+        name for name in SUITES if name != 'sanitize' or options.full]
+    unknown = [name for name in chosen if name not in SUITES]
+    if unknown:
+        sys.exit(f"no such suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    results = Results(options.tap, options.verbose)
+    tools = Tools(options.build, os.path.join(options.build, 'tests-work'))
+    for name in chosen:
+        if not options.tap:
+            print(f'== {name}', flush=True)
+        try:
+            SUITES[name](results, options, tools)
+        except Exception as why:  # a suite that cannot begin is a failure, not an absence
+            results.add('fail', f'{name}: the suite itself', f'{type(why).__name__}: {why}')
+    return results.close()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ * Profiles that were cut, damaged or made to harm: an error or fewer rows, never a wild access. The image
+ * ends where its mapping ends, with a page that faults behind it. */
+#include "common/table.h"
+#include "profile_builder.h"
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static unsigned char *guarded; /* end of the readable pages */
+static size_t guarded_bytes;
+
+static void fill(struct profile_builder *b)
+{
+    builder_open(b, 1 << 20);
+    uint32_t f = builder_function(b, "first", "/bin/app", 0x10),
+             g = builder_function(b, "second", "/bin/app", 0x20);
+    uint32_t h = builder_function(b, "second", "/lib/l.so", 0x20), thread = builder_thread(b);
+    struct wtm_cell *cell = builder_cell(b, f, thread);
+    for (int i = 0; i < 100; i++)
+        cell_call(cell, 1000 * i);
+    struct wtm_switched *switched = builder_switched(b, cell);
+    stats_add(&switched->real, 5000);
+    stats_add(&switched->run, 50);
+    cell_call(builder_cell(b, g, thread), 77);
+    struct wtm_edges_chunk *edges = builder_edges(b, thread, 3);
+    edges->edges[0] = (struct wtm_edge){f, g, 5, 500};
+    edges->edges[1] = (struct wtm_edge){f, h, 5, 500};
+    edges->count = 2;
+    builder_refused(b, "vfork", "libc", 5, 7);
+    builder_missing(b, "thrid", "third\nthrice");
+    builder_note(b, "note");
+}
+
+static int sink(void *context, const char *text, size_t bytes)
+{
+    return 0;
+}
+
+/* Copies `bytes` of the image so that they end at the guard page, and reads them in all ways. */
+static int try(const unsigned char *image, size_t bytes)
+{
+    if (!guarded) {
+        guarded_bytes = 1 << 20;
+        unsigned char *at =
+            mmap(NULL, guarded_bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        cr_assert_neq(at, MAP_FAILED);
+        cr_assert_eq(mprotect(at + guarded_bytes, 4096, PROT_NONE), 0);
+        guarded = at + guarded_bytes;
+    }
+    struct wtm_arena arena = {.limit_bytes = 256 << 20};
+    struct wtm_summary summary;
+    struct wtm_profile profile = {guarded - bytes, bytes, NULL};
+    memcpy(guarded - bytes, image, bytes);
+    const char *reason = NULL;
+    int checked = wtm_profile_check(&profile, &reason);
+    cr_assert(checked ? reason && *reason : !reason);
+    int result = wtm_summary_build(&summary, &profile, 1, 5, &arena);
+    if (!result) {
+        static char buffer[512];
+        struct wtm_text text;
+        wtm_text_init(&text, buffer, sizeof buffer, sink, NULL);
+        cr_assert_eq(wtm_table_print(&text, &summary, &(struct wtm_table_options){.width = 80, .verbose = 1}),
+                     0);
+    }
+    wtm_arena_free(&arena);
+    cr_assert_eq(result == -EINVAL, checked != 0);
+    return result;
+}
+
+Test(hostile, whole_and_cut)
+{
+    struct profile_builder b;
+    fill(&b);
+    size_t bytes = builder_header(&b)->used_bytes;
+    cr_assert_eq(try(b.base, bytes), 0);
+    for (size_t cut = 0; cut < bytes; cut += 8) /* 8: memory must be aligned */
+        cr_assert_eq(try(b.base, cut), cut < WTM_PROFILE_HEADER_BYTES ? -EINVAL : 0);
+    builder_close(&b);
+}
+
+Test(hostile, header_fields)
+{
+    struct profile_builder b;
+    fill(&b);
+    struct wtm_profile_header *header = builder_header(&b), good = *header;
+    size_t bytes = header->used_bytes;
+#define REFUSED(field, value)                                                                                \
+    do {                                                                                                     \
+        header->field = value;                                                                               \
+        cr_assert_eq(try(b.base, bytes), -EINVAL, #field);                                                   \
+        *header = good;                                                                                      \
+    } while (0)
+    REFUSED(magic[0], 'w');
+    REFUSED(version, 0);
+    REFUSED(oldest_reader, WTM_PROFILE_VERSION + 1);
+    REFUSED(header_bytes, 0);
+    REFUSED(header_bytes, 4095);
+    REFUSED(header_bytes, 4096 + 8);
+    REFUSED(header_bytes, UINT32_MAX - 63);
+    REFUSED(hist_buckets, WTM_HIST_BUCKETS + 32);
+    REFUSED(features, 1);
+    REFUSED(clock, 0);
+    REFUSED(clock, 3);
+    header->version = WTM_PROFILE_VERSION + 5; /* newer, but made to be read by this one */
+    cr_assert_eq(try(b.base, bytes), 0);
+    *header = good;
+
+    static const uint64_t values[] = {0,          1,          63,         64,         4096,
+                                      1ull << 31, UINT32_MAX, 1ull << 63, UINT64_MAX, UINT64_MAX - 63};
+    for (size_t at = 0; at < sizeof *header; at += 4)
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            memcpy((char *)header + at, &values[v], at % 8 ? 4 : 8);
+            try(b.base, bytes);
+            *header = good;
+        }
+    memset(header->program, 'x', sizeof header->program); /* no end */
+    memset(header->clock_note, 'y', sizeof header->clock_note);
+    memset(header->cpu_note, 'z', sizeof header->cpu_note);
+    header->clock_trusted = 0;
+    cr_assert_eq(try(b.base, bytes), 0);
+    builder_close(&b);
+}
+
+/* Every word of every chunk but the histograms, with values at the edges. */
+Test(hostile, chunk_fields, .timeout = 100)
+{
+    struct profile_builder b;
+    fill(&b);
+    size_t bytes = builder_header(&b)->used_bytes;
+    for (size_t at = WTM_PROFILE_HEADER_BYTES; at < bytes;) {
+        struct wtm_chunk *chunk = (void *)(b.base + at);
+        size_t size = chunk->bytes, edge = size < 320 ? size : 320;
+        uint64_t values[] = {0,         1,          64,         size,       size - 1,
+                             size + 64, bytes - at, UINT32_MAX, UINT64_MAX, UINT64_MAX - 63,
+                             1ull << 63};
+        for (size_t word = 0; word < edge; word += 4)
+            for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+                unsigned char saved[8];
+                size_t width = word % 8 ? 4 : 8;
+                memcpy(saved, b.base + at + word, width);
+                memcpy(b.base + at + word, &values[v], width);
+                cr_assert_eq(try(b.base, bytes), 0);
+                memcpy(b.base + at + word, saved, width);
+            }
+        at += size;
+    }
+    builder_close(&b);
+}
+
+Test(hostile, random_mutations, .timeout = 100)
+{
+    struct profile_builder b;
+    fill(&b);
+    size_t bytes = builder_header(&b)->used_bytes, kept = 0;
+    static unsigned char image[1 << 20];
+    uint64_t state = 88172645463325252ull;
+    for (int round = 0; round < 10000; round++) {
+        memcpy(image, b.base, bytes);
+        unsigned changes = 1 + round % 16;
+        while (changes--) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            /* Two thirds in the first bytes of chunks and of the file, where structure is. */
+            size_t at =
+                state % 3 ? (state >> 8) % (bytes / 64) * 64 + (state >> 40) % 64 : (state >> 8) % bytes;
+            image[at] = state % 5 ? (unsigned char)(state >> 56) : state % 2 ? 0xff : 0;
+        }
+        kept += try(image, bytes) == 0;
+    }
+    cr_assert(kept > 5000 && kept < 10000, "%zu", kept); /* both ways were taken */
+    builder_close(&b);
+}
