@@ -40,8 +40,6 @@ static int block_fits(struct wtm_near_block *block, size_t code_bytes, size_t da
 
 static struct wtm_near_block *new_block(const struct wtm_code_range *span, size_t code_bytes)
 {
-    if (span->end <= span->start || span->end - span->start > reach)
-        return NULL;
     size_t code = wtm_page_up(code_bytes < SMALL_CODE_BYTES ? SMALL_CODE_BYTES : code_bytes);
     size_t data = wtm_page_up(code / CODE_BYTES_FOR_DATA);
     uintptr_t low = span->end > reach ? span->end - reach : 0, high = span->start + reach;
@@ -78,6 +76,8 @@ int wtm_near_take(const struct wtm_code_range *span, size_t code_bytes, size_t d
     code_bytes = (code_bytes + 15) & ~(size_t)15;
     data_bytes = (data_bytes + 7) & ~(size_t)7;
     struct wtm_near_block *block;
+    if (span->end <= span->start || span->end - span->start > reach)
+        return -ENOMEM;
     for (block = blocks; block; block = block->next)
         if (within_reach(span, block->code, block->data_end) && reopen(block) == 0 &&
             block_fits(block, code_bytes, data_bytes))
