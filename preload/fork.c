@@ -22,7 +22,7 @@ void wtm_profile_begin(struct wtm_profile_header *header)
 
 void wtm_process_forked(void)
 {
-    char path[WTM_PATH_BYTES];
+    static char path[WTM_PATH_BYTES]; /* not on the program's stack; a child begins with one thread */
     wtm_process.parent = wtm_process.pid;
     wtm_process.pid = (uint32_t)wtm_syscall3(SYS_getpid, 0, 0, 0);
     wtm_process.forked = 1;
