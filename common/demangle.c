@@ -2,6 +2,7 @@
  * C++ and Rust names by libiberty (linked statically; its files of demanglers may be linked into anything). */
 #include "common/demangle.h"
 #include "common/resolve.h"
+#include "common/spelling.h"
 #include "common/sys.h"
 #include <libiberty/demangle.h>
 #include <string.h>
@@ -95,6 +96,7 @@ const char *wtm_demangler_run(struct wtm_demangler *demangler, const char *mangl
     if (!job.done || !demangler->length)
         return NULL;
     demangler->text[demangler->length] = 0;
+    demangler->length = wtm_spelling_shorten(demangler->text, demangler->length);
     return demangler->text;
 }
 

@@ -17,7 +17,7 @@ struct wtm_demangler {
 };
 
 /* A zeroed demangler is ready. Gives the text, valid until the next call, or NULL when the name is neither C++ nor Rust.
- * `parameters`: with the parameter list. Return types are left out. */
+ * `parameters`: with the parameter list. Return types are left out, and std::string is written as people write it. */
 const char *wtm_demangler_run(struct wtm_demangler *demangler, const char *mangled, int parameters);
 void wtm_demangler_end(struct wtm_demangler *demangler);
 /* 1: worth trying. */

@@ -106,6 +106,9 @@ int wtm_elf_symbol_accept(const struct wtm_object *object, const Elf64_Sym *entr
 /* Version of a dynamic symbol: the definition's own, or the one a reference needs. NULL: none. */
 const char *wtm_elf_symbol_version(const struct wtm_object *object, uint32_t index);
 
+/* Path of the file that is mapped at an address of this process, or NULL. */
+const char *wtm_elf_path_at(uintptr_t address, struct wtm_arena *arena);
+
 /* Opens the file of an object and makes sure that it is the one in memory. Sets `note` when it is not. */
 int wtm_object_open_file(struct wtm_object *object, struct wtm_elf_file *file, struct wtm_arena *scratch);
 /* 1: the object's own file has a .symtab. One open and two reads, once. */

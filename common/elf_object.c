@@ -49,14 +49,31 @@ static const char *last_component(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The main program's name is empty in the loader's list. */
-static const char *program_path(struct wtm_arena *arena)
+static int is_name_of_loader(const char *name)
+{
+    return !strncmp(name, "ld-linux-x86-64.so", 18) || !strncmp(name, "ld-2.", 5) || !strcmp(name, "ld.so");
+}
+
+/* The main program's name is empty in the loader's list, and where it was started as `ld.so ./program` the kernel's
+ * executable is the loader. `code` is an address inside the program. */
+static const char *program_path(uintptr_t code, struct wtm_arena *arena)
 {
     char *path = wtm_arena_alloc(arena, MAX_PATH);
     if (!path)
         return "";
     long length = wtm_syscall3(SYS_readlink, (long)"/proc/self/exe", (long)path, MAX_PATH - 1);
-    return length > 0 ? path : "";
+    if (length > 0 && !is_name_of_loader(last_component(path)))
+        return path;
+    const char *mapped = wtm_elf_path_at(code, arena);
+    return mapped ? mapped : length > 0 ? path : "";
+}
+
+static uintptr_t first_address(uintptr_t bias, const Elf64_Phdr *phdr, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (phdr[i].p_type == PT_LOAD)
+            return bias + phdr[i].p_vaddr;
+    return 0;
 }
 
 static int copy_segments(struct wtm_object *object, const Elf64_Phdr *phdr, unsigned count, struct wtm_arena *arena)
@@ -96,11 +113,6 @@ static void read_notes_in_memory(struct wtm_object *object)
     take_notes(object, &notes);
 }
 
-static int is_name_of_loader(const char *name)
-{
-    return !strncmp(name, "ld-linux-x86-64.so", 18) || !strncmp(name, "ld-2.", 5);
-}
-
 static int start(struct wtm_object *object, const char *path, struct wtm_arena *arena)
 {
     object->detail = wtm_arena_alloc(arena, sizeof(struct wtm_object_detail));
@@ -119,7 +131,7 @@ int wtm_object_from_memory(struct wtm_object *object, const char *path, uintptr_
     object->loaded = 1;
     object->is_main = is_main;
     if (is_main && (!path || !*path))
-        path = program_path(arena);
+        path = program_path(first_address(bias, phdr, phdr_count), arena);
     int error = start(object, path ? path : "", arena);
     if (!error)
         error = copy_segments(object, phdr, phdr_count, arena);

@@ -144,7 +144,7 @@ static int is_wild_at(const char *body, size_t i, size_t depth)
         return 0;
     if (!depth)
         return 1;
-    return body[i] == '*' && (body[i - 1] == '(' || body[i - 1] == ',') && (body[i + 1] == ')' || body[i + 1] == ',');
+    return depth == 1 && body[i] == '*' && (body[i - 1] == '(' || body[i - 1] == ',') && (body[i + 1] == ')' || body[i + 1] == ',');
 }
 
 /* The wildcards of a spelled pattern stay, every other character that a glob takes specially gets a backslash. */

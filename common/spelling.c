@@ -30,13 +30,55 @@ static size_t replace(char *text, size_t length, const char *from, const char *t
     return kept;
 }
 
+/* The bracket that closes the one at `text`; `length` when none does. */
+static size_t closing(const char *text, size_t length)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '<')
+            depth++;
+        else if (text[i] == '>' && !(i && text[i - 1] == '-') && !--depth)
+            return i;
+    }
+    return length;
+}
+
+/* Template arguments that nobody writes, since they are the defaults: std::vector<int> for all its allocators. */
+static size_t drop_defaults(char *text, size_t length)
+{
+    static const char *const defaults[] = {",std::allocator<", ",std::char_traits<", ",std::less<",
+                                           ",std::default_delete<", ",std::hash<", ",std::equal_to<"};
+    size_t kept = 0;
+    for (size_t i = 0; i < length;) {
+        size_t end = length;
+        for (size_t d = 0; text[i] == ',' && d < sizeof defaults / sizeof *defaults; d++) {
+            size_t start = strlen(defaults[d]);
+            if (length - i > start && !memcmp(text + i, defaults[d], start))
+                end = i + start - 1 + closing(text + i + start - 1, length - i - start + 1);
+        }
+        if (end < length)
+            i = end + 1;
+        else
+            text[kept++] = text[i++];
+    }
+    text[kept] = 0;
+    return kept;
+}
+
+size_t wtm_spelling_shorten(char *text, size_t length)
+{
+    return replace(text, length, "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+                   "std::string");
+}
+
 size_t wtm_spelling_normalise(char *out, const char *text, size_t length)
 {
     static const char *const changes[][2] = {
         {"std::__cxx11::", "std::"},
         {"std::__1::", "std::"},
-        {"std::basic_string<char,std::char_traits<char>,std::allocator<char>>", "std::string"},
+        {"std::basic_string<char>", "std::string"},
         {"(void)", "()"},
+        {"::<", "<"}, /* Rust's f::<T> */
     };
     size_t kept = 0;
     for (size_t i = 0; i < length; i++) {
@@ -54,7 +96,10 @@ size_t wtm_spelling_normalise(char *out, const char *text, size_t length)
         out[kept++] = text[i];
     }
     out[kept] = 0;
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+    kept = replace(out, kept, changes[0][0], changes[0][1]);
+    kept = replace(out, kept, changes[1][0], changes[1][1]);
+    kept = drop_defaults(out, kept);
+    for (size_t i = 2; i < sizeof changes / sizeof *changes; i++)
         kept = replace(out, kept, changes[i][0], changes[i][1]);
     return kept;
 }
@@ -91,19 +136,6 @@ static size_t copy_receiver(char *out, const char *text, size_t end)
     return kept;
 }
 
-/* The bracket that closes the one at `text`; `length` when none does. */
-static size_t closing(const char *text, size_t length)
-{
-    size_t depth = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '<')
-            depth++;
-        else if (text[i] == '>' && !(i && text[i - 1] == '-') && !--depth)
-            return i;
-    }
-    return length;
-}
-
 size_t wtm_spelling_drop_templates(char *text, size_t length)
 {
     size_t kept = 0;
@@ -127,8 +159,6 @@ size_t wtm_spelling_drop_templates(char *text, size_t length)
         }
         if (!i)
             kept = copy_receiver(text, text, end);
-        else if (kept >= 2 && !memcmp(text + kept - 2, "::", 2))
-            kept -= 2; /* Rust's f::<T> */
         else if (text[kept - 1] == ' ')
             kept--; /* operator< <T> */
         i += end + 1;

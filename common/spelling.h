@@ -9,6 +9,8 @@
 
 /* Writes the one spelling of `text`, never longer than it, with a NUL behind; its length. `out` may be `text`. */
 size_t wtm_spelling_normalise(char *out, const char *text, size_t length);
+/* In place; the new length. std::string for the template that it stands for, in what a demangler wrote. */
+size_t wtm_spelling_shorten(char *text, size_t length);
 /* In place; the new length. Takes out template arguments and Rust's <T as Trait> (T stays), or "(anonymous
  * namespace)::", or what follows the parameter list (const, &). */
 size_t wtm_spelling_drop_templates(char *text, size_t length);

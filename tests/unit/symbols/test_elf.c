@@ -168,6 +168,19 @@ Test(elf, this_process)
     cr_assert(find_symbol(&process.objects[0], "wtm_object_lookup"), "its own .symtab");
 }
 
+Test(elf, what_is_mapped_where)
+{
+    static const char constant[] = "in the program's file";
+    char self[4096] = "", local = 0;
+    cr_assert_gt(readlink("/proc/self/exe", self, sizeof self - 1), 0);
+    cr_assert_str_eq(wtm_elf_path_at((uintptr_t)&describe_one, &arena), self);
+    cr_assert_str_eq(wtm_elf_path_at((uintptr_t)constant, &arena), self);
+    const char *libc = wtm_elf_path_at((uintptr_t)dlsym(RTLD_NEXT, "malloc"), &arena);
+    cr_assert(libc && strstr(libc, "/libc.so.6"), "%s", libc);
+    cr_assert_null(wtm_elf_path_at((uintptr_t)&local, &arena), "the stack");
+    cr_assert_null(wtm_elf_path_at(16, &arena));
+}
+
 /* Every exported function by its name, and names that are not there: what the hash tables say is what the table says. */
 static void compare_lookup_with_table(struct wtm_object *object, const void *handle)
 {

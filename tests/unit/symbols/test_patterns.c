@@ -120,8 +120,10 @@ Test(patterns, details)
     cr_assert(set.patterns[5].exclude && set.patterns[5].kind == WTM_PATTERN_GLOB);
     cr_assert_str_eq(set.patterns[5].body, "bar*");
 
-    set = parse("ns::Box<int>::get() const,ns::f(char *),ns::f(*),ns::*::get,ns::operator*,ns::T[]::f*");
-    cr_assert_eq(set.count, 6);
+    set = parse("ns::Box<int>::get() const,ns::f(char *),ns::f(*),ns::*::get,ns::operator*,ns::T[]::f*,"
+                "ns::f(int, void (*)(int))");
+    cr_assert_eq(set.count, 7);
+    cr_assert_not(set.patterns[6].wild, "a pointer to a function");
     cr_assert(set.patterns[0].parameters && set.patterns[0].templates && set.patterns[0].qualified);
     cr_assert(set.patterns[1].parameters && !set.patterns[1].wild && !set.patterns[1].qualified);
     cr_assert_str_eq(set.patterns[1].body, "ns::f(char*)");

@@ -96,8 +96,13 @@ Test(spelling, one_spelling)
     cr_assert_str_eq(normal("Box::get() const"), "Box::get()const");
     cr_assert_str_eq(normal("f(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)"),
                      "f(std::string const&)");
+    cr_assert_str_eq(normal("std::map<int, std::vector<A<B>, std::allocator<A<B> > >, std::less<int>, "
+                            "std::allocator<std::pair<int const, A> > >::at"),
+                     "std::map<int,std::vector<A<B>>>::at");
+    cr_assert_str_eq(normal("f(A, std::allocator<"), "f(A,std::allocator<", "not closed: left as it is");
     cr_assert_str_eq(normal("std::__1::vector<int>"), "std::vector<int>");
     cr_assert_str_eq(normal("<T as core::convert::Into<U>>::into"), "<T as core::convert::Into<U>>::into");
+    cr_assert_str_eq(normal("core::mem::align_of::<usize>"), "core::mem::align_of<usize>");
     cr_assert_str_eq(normal("  "), "");
     cr_assert_str_eq(normal(" a "), "a");
 }
