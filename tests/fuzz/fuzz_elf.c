@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Reads every byte that the object promises. */
 static size_t touch(const struct wtm_object *object)
 {
-    volatile size_t sum = 0;
+    size_t sum = 0;
     for (size_t i = 0; i < object->symbol_count; i++) {
         sum += strlen(object->symbols[i].name);
         if (!wtm_object_executable(object, object->symbols[i].offset) || object->symbols[i].offset == 0 ||
@@ -23,6 +23,8 @@ static size_t touch(const struct wtm_object *object)
             abort();
     }
     sum += strlen(object->path) + strlen(object->name);
+    if (sum == SIZE_MAX)
+        abort(); /* it is of use */
     return object->symbol_count;
 }
 
