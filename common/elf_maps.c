@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which file is mapped at an address, from /proc/self/maps: what the program is when it was started through the loader
- * (ld.so ./program), where /proc/self/exe is the loader. */
+ * Which file is mapped at an address, from /proc/self/maps: what the program is when it was started through
+ * the loader (ld.so ./program), where /proc/self/exe is the loader. */
 #include "common/elf_internal.h"
 #include "common/sys.h"
 #include <fcntl.h>

@@ -5,8 +5,8 @@
 
 static int is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (unsigned char)c >= 0x80;
 }
 
 /* All of `from` become `to`, which is shorter by so much that a space fits in where words would now touch. */
@@ -43,11 +43,12 @@ static size_t closing(const char *text, size_t length)
     return length;
 }
 
-/* Template arguments that nobody writes, since they are the defaults: std::vector<int> for all its allocators. */
+/* Template arguments that nobody writes, since they are the defaults: std::vector<int> for all its
+ * allocators. */
 static size_t drop_defaults(char *text, size_t length)
 {
-    static const char *const defaults[] = {",std::allocator<", ",std::char_traits<", ",std::less<",
-                                           ",std::default_delete<", ",std::hash<", ",std::equal_to<"};
+    static const char *const defaults[] = {",std::allocator<",      ",std::char_traits<", ",std::less<",
+                                           ",std::default_delete<", ",std::hash<",        ",std::equal_to<"};
     size_t kept = 0;
     for (size_t i = 0; i < length;) {
         size_t end = length;
@@ -67,7 +68,8 @@ static size_t drop_defaults(char *text, size_t length)
 
 size_t wtm_spelling_shorten(char *text, size_t length)
 {
-    return replace(text, length, "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+    return replace(text, length,
+                   "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
                    "std::string");
 }
 
@@ -104,13 +106,14 @@ size_t wtm_spelling_normalise(char *out, const char *text, size_t length)
     return kept;
 }
 
-/* "operator" and its sign at `text`: their length; 0 when there is none. The longest sign counts: demanglers write a
- * space where a template's bracket would make another one of it (operator< <int>). */
+/* "operator" and its sign at `text`: their length; 0 when there is none. The longest sign counts: demanglers
+ * write a space where a template's bracket would make another one of it (operator< <int>). */
 static size_t operator_length(const char *text, size_t left, int at_word_begin)
 {
-    static const char signs[][4] = {"<=>", "->*", "<<=", ">>=", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=",
-                                    "&&",  "||",  "++",  "--",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",
-                                    ">",   "=",   "-",   "+",   "*",  "/",  "%",  "^",  "&",  "|",  "~",  "!",  ","};
+    static const char signs[][4] = {
+        "<=>", "->*", "<<=", ">>=", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=",
+        "&&",  "||",  "++",  "--",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",
+        ">",   "=",   "-",   "+",   "*",  "/",  "%",  "^",  "&",  "|",  "~",  "!",  ","};
     if (!at_word_begin || left < 9 || memcmp(text, "operator", 8))
         return 0;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
@@ -121,7 +124,8 @@ static size_t operator_length(const char *text, size_t left, int at_word_begin)
     return 0;
 }
 
-/* <T as Trait>::f is T::f to people who write it without brackets. `text` begins with '<'; writes at `out`. */
+/* <T as Trait>::f is T::f to people who write it without brackets. `text` begins with '<'; writes at `out`.
+ */
 static size_t copy_receiver(char *out, const char *text, size_t end)
 {
     size_t depth = 0, kept = 0;
@@ -233,8 +237,8 @@ static const char *longest_word(const char *name, size_t from, size_t length, si
 const char *wtm_spelling_needle(const char *name, size_t length, size_t *needle_length)
 {
     size_t from = component(name, length), before = from >= 2 ? component(name, from - 2) : 0;
-    /* Operators, destructors and closures have words that are not in the mangled name, and a constructor's class may be
-     * one of the standard substitutions. */
+    /* Operators, destructors and closures have words that are not in the mangled name, and a constructor's
+     * class may be one of the standard substitutions. */
     int is_special = !strncmp(name + from, "operator", 8) || strchr("~{<(", name[from]) || from == length;
     if (!is_special) {
         const char *word = longest_word(name, from, length, needle_length);
@@ -278,7 +282,8 @@ const char *wtm_spelling_unscoped(const char *mangled, size_t *length)
 /* One mark at `text`: its length, or 0. Numbers follow, save for localalias and its like. */
 static size_t clone_mark(const char *text)
 {
-    static const char *const marks[] = {".constprop", ".isra", ".part", ".lto_priv", ".llvm", ".localalias", ".clone"};
+    static const char *const marks[] = {".constprop", ".isra",       ".part", ".lto_priv",
+                                        ".llvm",      ".localalias", ".clone"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         size_t length = strlen(marks[i]);
         if (strncmp(text, marks[i], length))
