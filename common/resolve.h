@@ -40,6 +40,7 @@ struct wtm_target {
         *name; /* to show: demangled where it is C++ or Rust, the handle, or the plain name that matched */
     const char *mangled;      /* as in the table, NULL for a bare address */
     const char *aliases;      /* comma-separated other names of the same address, or NULL */
+    const char *pattern;    /* the (first) pattern that named it, as written */
     enum wtm_refusal refusal; /* decided by name, kind or place; NONE: up to the patcher */
 };
 

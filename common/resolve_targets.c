@@ -302,6 +302,7 @@ static int finish(struct drafts *drafts, struct draft *draft)
     if (visit.error || draft->excluded)
         return visit.error;
     target->refusal = decide(resolver, draft, visit.has_resolver);
+    target->pattern = resolver->set->patterns[draft->pattern].text;
     const char *name = draft->symbol.name;
     if (draft->is_address) {
         target->name = name;
