@@ -6,7 +6,7 @@ import subprocess
 
 from apps import judge, redis
 from suite.registry import TESTS, Suite
-from suite.results import expect, expect_equal
+from suite.results import Skipped, expect, expect_equal
 from suite.target import need
 
 SUITE = Suite('apps')
@@ -211,5 +211,45 @@ def _(t):
     expect(len(report.functions) > 1000, f'only {len(report.functions)} functions were found')
 
 
+# --- long forms
+
+LONG = Suite('apps')
+
+
+def python_tests(t, names, patterns):
+    """Python's own test suite while its functions are timed."""
+    if not os.path.exists('/usr/lib/python3.11/test/test_json/__init__.py'):
+        raise Skipped('libpython3.11-testsuite is not installed')
+    run = t.run([PYTHON, '-m', 'test', '-q', *names.split()], patterns, timeout=1200)
+    expect_equal((run.status, 'Tests result: SUCCESS' in run.out), (0, True), f'status and result: {run.out[-1500:]}')
+    report = run.report()
+    expect(report.sum('calls', 'PyDict_*') > 10000, f"only {report.sum('calls', 'PyDict_*')} calls of PyDict_*")
+
+
+@SUITE.test('python3: a part of its own test suite under the profiler')
+def _(t):
+    python_tests(t, 'test_json test_generators test_contextlib test_hashlib test_exceptions test_sqlite3',
+                 'python3.11:PyObject_*,python3.11:PyDict_*,python3.11:PyList_*,python3.11:PyErr_*,sqlite3_*')
+
+
+@LONG.test('python3: more of its own test suite: threads, processes, signals, foreign functions')
+def _(t):
+    python_tests(t, 'test_threading test_subprocess test_ctypes test_signal test_asyncio test_gc test_fork1 test_os',
+                 'python3.11:PyObject_*,python3.11:PyDict_*,python3.11:PyThread_*,python3.11:PyEval_*,malloc,free')
+
+
+@LONG.test('redis-server under a long load')
+def _(t):
+    benchmark, folder = need('redis-benchmark'), t.sub('run')
+    server = redis.Server(t.tools, folder, t.tools.settings(folder, 'main:*'))
+    with server:
+        done = subprocess.run([benchmark, '-s', server.path, '-n', '100000', '-c', '50', '-q', '-t',
+                               'set,get,incr,lpush,rpop,sadd,zadd,lrange_100'], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=1200, check=False)
+        expect_equal(done.returncode, 0, f'status of redis-benchmark ({done.stdout[-300:]!r})')
+    report = t.tools.report(os.path.join(folder, f'out.{server.process.pid}.prof'))
+    expect_equal([report.sum('calls', name) for name in ('setCommand', 'getCommand', 'incrCommand')], [100000] * 3, 'calls')
+
+
 def tests(tools, full=False):
-    return SUITE.tests(tools)
+    return SUITE.tests(tools) + (LONG.tests(tools) if full else [])

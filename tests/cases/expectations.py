@@ -5,7 +5,8 @@ why. Where that line allows alternatives, either() demands that one of them hold
 expect:    checks on the process's own report
 children:  check on the reports of the processes it forked
 varies:    what differs between two runs of the program itself
-also_time: further patterns"""
+also_time: further patterns
+may_complain: the library may say on stderr why it cannot write"""
 import re
 
 from suite.expect import between, calls, either, every, not_found, refused, unreturned
@@ -172,7 +173,8 @@ EXPECTATIONS = {
                        between('free', 1000, 1100), between('getpid', 1000, 1000), calls('labs', 1000),
                        either(between('time', 1000, 1000), refused('time', 'VDSO')), equals_printed('cmp', 'cmp')]),
     '40': dict(expect=[between('malloc', 80001, 80200, recursive=0), between('realloc', 80000, 80100),
-                       between('free', 160000, 160300), between('calloc', 80000, 80100), between('posix_memalign', 8, 8)]),
+                       between('free', 160000, 164000),  # an ending thread frees what its cache holds
+                       between('calloc', 80000, 80100), between('posix_memalign', 8, 8)]),
     '42': dict(expect=all_of('shared', 8000000) + all_of('own0 own1 own2 own3', 2000)),
     '43': dict(expect=all_of('work', 20000) + all_of('body', 10000)),
     '45': dict(expect=all_of('work', 300)),
@@ -181,7 +183,7 @@ EXPECTATIONS = {
     '50': dict(expect=all_of('line_fn page_fn', 400000)),
     '51': dict(also_time=',work', expect=[by_address(0x10000000, 500), by_address(0x10000040, 250), not_found('work')]),
     '52': dict(expect=all_of('work jumpy', 1000)),
-    '54': dict(expect=all_of('work', 0), children=limited),
+    '54': dict(may_complain=True, expect=all_of('work', 0), children=limited),
     '56': dict(expect=all_of('percpu_add', 800000) + [either(calls('start_cs', 1000), refused('start_cs'),
                                                              calls('start_cs', 0))]),
     '58': dict(expect=all_of('main ctor dtor at_exit', 1) + all_of('body', 3)),

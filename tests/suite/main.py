@@ -4,7 +4,7 @@
 
   main.py [--build DIR] [--only SUITE[,SUITE]] [--match WORD] [--full] [--tap] [--verbose]
 
-Suites: build, unit, lint, cases, programs, unwind, apps, clang. Without --only: all of them, in this order."""
+Suites: build, unit, lint, cases, programs, unwind, apps, clang, sanitize (with --full). Without --only: all of them, in this order."""
 import argparse
 import os
 import sys
@@ -75,13 +75,23 @@ def suite_clang(results, options, tools):
     results.run_all(select([(f"{name}, library by clang", test) for name, test in tests], options.match), WORKERS)
 
 
+def suite_sanitize(results, options, tools):
+    """Only with --full: the unit tests with the address and undefined behaviour sanitizers in what they test."""
+    folder = options.build.rstrip('/') + '-sanitize'
+    results.run('build with sanitizers', lambda: build.build(
+        folder, 'gcc', '-Db_sanitize=address,undefined', '-Db_lundef=false'))
+    unit.run(results, folder, os.path.join(folder, 'tests-work', 'unit'))
+
+
 SUITES = {'build': suite_build, 'unit': suite_unit, 'lint': suite_lint, 'cases': suite_cases,
-          'programs': suite_programs, 'unwind': suite_unwind, 'apps': suite_apps, 'clang': suite_clang}
+          'programs': suite_programs, 'unwind': suite_unwind, 'apps': suite_apps, 'clang': suite_clang,
+          'sanitize': suite_sanitize}
 
 
 def main():
     options = arguments()
-    chosen = [name for name in options.only.split(',') if name] or list(SUITES)
+    chosen = [name for name in options.only.split(',') if name] or [
+        name for name in SUITES if name != 'sanitize' or options.full]
     unknown = [name for name in chosen if name not in SUITES]
     if unknown:
         sys.exit(f"no such suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")

@@ -155,14 +155,20 @@ class Tools:
         return done
 
     def report(self, *paths):
-        text = self.command('report', '--json', *paths).stdout.decode()
+        done = self.command('report', '--json', *paths, check=False)
+        if done.returncode not in (0, 1):  # 1: nothing was called
+            raise Failed(f'wtm report --json {paths[0]} gave {done.returncode}: {done.stderr.decode()[-600:]}')
+        text = done.stdout.decode()
         try:
             data = json.loads(text)
         except ValueError as why:
             raise Failed(f'wtm report --json {paths[0]} wrote no JSON ({why}): {text[:200]!r}') from None
         if data.get('schema') != 'wtm-report/1':
             raise Failed(f"unexpected schema {data.get('schema')!r} in the report of {paths[0]}")
-        return Report(data, paths[0])
+        report = Report(data, paths[0])
+        if (done.returncode == 1) != (report.sum('calls', '*') == 0):
+            raise Failed(f'wtm report --json {paths[0]} gave {done.returncode}, and the report has {report.brief()}')
+        return report
 
 
 def need(program):
