@@ -116,8 +116,9 @@ int wtm_object_read_to_level(struct wtm_object *object, enum wtm_symbol_level le
                              struct wtm_arena *scratch);
 /* First symbol at an offset in a read table, or NULL; the others of that offset follow it. */
 const struct wtm_symbol *wtm_object_symbols_at(const struct wtm_object *object, uint64_t offset);
-/* Sorts by offset, then type, then name. `scratch` holds as many. */
-void wtm_symbols_sort(struct wtm_symbol *symbols, struct wtm_symbol *scratch, size_t count);
+/* By offset, then type, then name. */
+int wtm_symbols_compare(const struct wtm_symbol *a, const struct wtm_symbol *b);
+int wtm_symbols_sort(struct wtm_symbol *symbols, size_t count, struct wtm_arena *scratch);
 
 /* Finds a separate debug file as gdb does. `own` is the object's file, sections read. 0: `debug` is open. */
 int wtm_elf_debug_open(const struct wtm_object *object, struct wtm_elf_file *own, struct wtm_elf_file *debug,

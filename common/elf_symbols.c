@@ -41,53 +41,13 @@ int wtm_elf_symbol_accept(const struct wtm_object *object, const Elf64_Sym *entr
     return 1;
 }
 
-static int compare(const struct wtm_symbol *a, const struct wtm_symbol *b)
-{
-    if (a->offset != b->offset)
-        return a->offset < b->offset ? -1 : 1;
-    if (a->ifunc != b->ifunc)
-        return a->ifunc - b->ifunc;
-    return strcmp(a->name, b->name);
-}
-
-/* Merge sort, bottom up, from runs made by insertion. */
-void wtm_symbols_sort(struct wtm_symbol *symbols, struct wtm_symbol *scratch, size_t count)
-{
-    enum { RUN = 8 };
-    for (size_t low = 0; low < count; low += RUN) {
-        size_t high = low + RUN < count ? low + RUN : count;
-        for (size_t i = low + 1; i < high; i++) {
-            struct wtm_symbol moving = symbols[i];
-            size_t j = i;
-            for (; j > low && compare(&symbols[j - 1], &moving) > 0; j--)
-                symbols[j] = symbols[j - 1];
-            symbols[j] = moving;
-        }
-    }
-    struct wtm_symbol *from = symbols, *to = scratch;
-    for (size_t width = RUN; width < count; width *= 2) {
-        for (size_t low = 0; low < count; low += 2 * width) {
-            size_t middle = low + width < count ? low + width : count;
-            size_t high = low + 2 * width < count ? low + 2 * width : count;
-            size_t a = low, b = middle;
-            for (size_t i = low; i < high; i++)
-                to[i] = a < middle && (b >= high || compare(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
-        }
-        struct wtm_symbol *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != symbols)
-        memcpy(symbols, from, count * sizeof *symbols);
-}
-
 /* One fact of two: the better source stays, and what either knows. */
 static size_t merge_equal(struct wtm_symbol *symbols, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         struct wtm_symbol *last = kept ? &symbols[kept - 1] : NULL;
-        if (!last || compare(last, &symbols[i])) {
+        if (!last || wtm_symbols_compare(last, &symbols[i])) {
             symbols[kept++] = symbols[i];
             continue;
         }
@@ -142,6 +102,17 @@ static int add_dynamic(struct list *list)
         list->count += (size_t)wtm_elf_symbol_accept(list->object, &dynamic->symbols[i], name, WTM_SYMBOL_DYNAMIC,
                                                      &list->items[list->count]);
     }
+    return error;
+}
+
+/* What a lower level has read. */
+static int add_known(struct list *list)
+{
+    const struct wtm_object *object = list->object;
+    int error = reserve(list, object->symbol_count);
+    if (!error && object->symbol_count)
+        memcpy(list->items, object->symbols, object->symbol_count * sizeof *list->items);
+    list->count = error ? 0 : object->symbol_count;
     return error;
 }
 
@@ -255,9 +226,9 @@ static int add_files(struct list *list, struct wtm_object *object, enum wtm_symb
     int found = 0;
     if (!error) {
         note_go_sections(object, &own);
-        if (!object->loaded)
+        if (!object->loaded && detail->level == WTM_LEVEL_NONE)
             add_table(list, &own, SHT_DYNSYM, WTM_SYMBOL_DYNAMIC, arena);
-        found = add_table(list, &own, SHT_SYMTAB, WTM_SYMBOL_STATIC, arena);
+        found = detail->level == WTM_LEVEL_NONE ? add_table(list, &own, SHT_SYMTAB, WTM_SYMBOL_STATIC, arena) : 0;
         detail->has_symtab = found > 0;
         detail->file_looked_at = 1;
     }
@@ -271,10 +242,11 @@ static int add_files(struct list *list, struct wtm_object *object, enum wtm_symb
 
 static int publish(struct list *list, struct wtm_object *object, struct wtm_arena *arena)
 {
-    struct wtm_symbol *spare = wtm_arena_alloc(list->scratch, list->count * sizeof *spare);
-    if (!spare)
-        return -ENOMEM;
-    wtm_symbols_sort(list->items, spare, list->count);
+    if (object->symbols && list->count == object->symbol_count)
+        return 0; /* nothing came to what was there */
+    int error = wtm_symbols_sort(list->items, list->count, list->scratch);
+    if (error)
+        return error;
     size_t count = merge_equal(list->items, list->count);
     struct wtm_symbol *kept = wtm_arena_alloc(arena, count * sizeof *kept);
     if (!kept)
@@ -298,7 +270,7 @@ int wtm_object_read_to_level(struct wtm_object *object, enum wtm_symbol_level le
     int error = 0;
     /* With a .symtab of its own there is nothing that a debug file could add. */
     if (detail->level == WTM_LEVEL_NONE || !detail->has_symtab) {
-        error = add_dynamic(&list);
+        error = detail->level == WTM_LEVEL_NONE ? add_dynamic(&list) : add_known(&list);
         if (!error)
             error = add_files(&list, object, level, arena);
         if (!error)

@@ -22,6 +22,21 @@ struct parser {
     int in_file;
 };
 
+/* The library has only few of libc's string functions of its own; these two are not among them. */
+static int has_any(const char *text, const char *characters)
+{
+    while (*text && !strchr(characters, *text))
+        text++;
+    return *text != 0;
+}
+
+static const char *skip_spaces(const char *text)
+{
+    while (*text == ' ' || *text == '\t')
+        text++;
+    return text;
+}
+
 static void append(char *message, size_t *used, const char *text, size_t length)
 {
     size_t room = MESSAGE_BYTES - 1 - *used;
@@ -38,7 +53,7 @@ static void complain(const struct parser *parser, const char *text, size_t lengt
     size_t used = 0;
     if (!parser->complain)
         return;
-    append(message, &used, parser->setting, strnlen(parser->setting, SHOWN));
+    append(message, &used, parser->setting, strlen(parser->setting));
     append(message, &used, ": \"", 3);
     append(message, &used, text, length < SHOWN ? length : SHOWN);
     append(message, &used, length < SHOWN ? "\": " : "...\": ", length < SHOWN ? 3 : 6);
@@ -93,7 +108,9 @@ static const char *parse_address(struct wtm_pattern *pattern, const char *body, 
     if (parse_number(body, end, &pattern->address))
         return "an address is a number such as 0x401234, with =HANDLE behind it if it shall have a name";
     pattern->kind = WTM_PATTERN_ADDRESS;
-    pattern->handle = equal && equal[1] ? equal + 1 : wtm_arena_string(arena, pattern->text, strcspn(pattern->text, "="));
+    const char *text_end = strchr(pattern->text, '=');
+    size_t length = text_end ? (size_t)(text_end - pattern->text) : strlen(pattern->text);
+    pattern->handle = equal && equal[1] ? equal + 1 : wtm_arena_string(arena, pattern->text, length);
     return pattern->handle ? NULL : "there is no memory for it";
 }
 
@@ -111,7 +128,7 @@ static const char *parse_regex(struct wtm_pattern *pattern, const char *body, si
 
 static int is_spelled(const char *body)
 {
-    if (strstr(body, "::") || strpbrk(body, "(<> ~"))
+    if (strstr(body, "::") || has_any(body, "(<> ~"))
         return 1;
     char next = body[8];
     return !strncmp(body, "operator", 8) && next && !strchr("_.", next) && !(next >= '0' && next <= '9') &&
@@ -179,7 +196,7 @@ static const char *parse_spelled(struct wtm_pattern *pattern, const char *body, 
 static const char *module_plus(const char *text)
 {
     const char *plus = strstr(text, "+0x");
-    if (!plus || plus == text || strpbrk(text, "(<> "))
+    if (!plus || plus == text || has_any(text, "(<> "))
         return NULL;
     const char *equal = strchr(text, '=');
     return equal && equal < plus ? NULL : plus;
@@ -216,8 +233,7 @@ static const char *parse_pattern(struct wtm_pattern *pattern, const char *text, 
     pattern->text = text;
     if (*body == '!') {
         pattern->exclude = 1;
-        body++;
-        body += strspn(body, " \t");
+        body = skip_spaces(body + 1);
     }
     /* /usr/lib/libx.so+0x10 begins with a slash as well. */
     const char *plus = *body == '/' && body[strlen(body) - 1] != '/' ? module_plus(body) : NULL;
@@ -230,8 +246,7 @@ static const char *parse_pattern(struct wtm_pattern *pattern, const char *text, 
         pattern->module = wtm_arena_string(arena, body, module);
         if (!pattern->module)
             return "there is no memory for it";
-        body += module + 1;
-        body += strspn(body, " \t");
+        body = skip_spaces(body + module + 1);
     }
     return parse_body(pattern, body, strlen(body), arena);
 }

@@ -55,16 +55,15 @@ static int is_plain_c(const struct wtm_object *object)
 /* How much of an object must be read for one pattern. */
 static enum wtm_symbol_level level_for(struct wtm_object *object, const struct wtm_pattern *pattern)
 {
-    const struct wtm_elf_dynamic *dynamic = &wtm_object_detail(object)->dynamic;
     if (wtm_pattern_sweeps(pattern))
         return pattern->module || (object->is_main && !wtm_object_has_symtab(object)) ? WTM_LEVEL_ALL : WTM_LEVEL_OWN;
     if (pattern->kind == WTM_PATTERN_SPELLED)
         return is_plain_c(object) && !pattern->module ? WTM_LEVEL_NONE : WTM_LEVEL_OWN;
-    /* A plain name: hash tables do, unless there may be a local function or a C++ one of that name. The loader's and the
-     * vdso's own are looked at only if the name is found nowhere. */
+    /* A plain name: hash tables do, unless there may be a local function of that name. The loader's and the vdso's own
+     * are looked at only if the name is found nowhere. */
     if (is_apart(object) && object->loaded && !pattern->module)
         return WTM_LEVEL_NONE;
-    return !object->loaded || dynamic->needs_cxx || wtm_object_has_symtab(object) ? WTM_LEVEL_OWN : WTM_LEVEL_NONE;
+    return !object->loaded || wtm_object_has_symtab(object) ? WTM_LEVEL_OWN : WTM_LEVEL_NONE;
 }
 
 static int read_level(struct wtm_resolver *resolver, struct wtm_object *object, enum wtm_symbol_level level)
@@ -144,8 +143,32 @@ static int scan_object(struct wtm_resolver *resolver, struct wtm_object *object,
     return error;
 }
 
-/* Names that nothing has matched yet: now debug files are worth their cost. With libraries loaded later only where a
- * module was named, since elsewhere the name may long have been found. */
+/* Names that nothing has matched yet, in what a higher level adds. */
+static int scan_further(struct wtm_resolver *resolver, struct wtm_object *object, size_t *list, size_t count,
+                        enum wtm_symbol_level level)
+{
+    enum wtm_symbol_level before = wtm_object_detail(object)->level;
+    if (!count || before >= level)
+        return 0;
+    int error = read_level(resolver, object, level);
+    return error ? error : match_table(resolver, object, list, count, before == WTM_LEVEL_OWN ? WTM_SYMBOL_DEBUG : 0);
+}
+
+/* An exported C++ function outside namespaces: no hash table finds it by its plain name. Only then is a table of (often
+ * tens of thousands of) C++ names read. */
+static int scan_cxx(struct wtm_resolver *resolver, struct wtm_object *object, size_t *list)
+{
+    size_t count = 0;
+    if (!wtm_object_detail(object)->dynamic.needs_cxx)
+        return 0;
+    for (size_t i = 0; i < resolver->set->count; i++)
+        if (!resolver->found[i] && applies(&resolver->set->patterns[i], object))
+            list[count++] = i;
+    return scan_further(resolver, object, list, count, WTM_LEVEL_OWN);
+}
+
+/* Now debug files are worth their cost. With libraries loaded later only where a module was named, since elsewhere the
+ * name may long have been found. */
 static int scan_debug(struct wtm_resolver *resolver, struct wtm_object *object, size_t *list)
 {
     size_t count = 0;
@@ -154,13 +177,7 @@ static int scan_debug(struct wtm_resolver *resolver, struct wtm_object *object, 
         if (!resolver->found[i] && (pattern->module || !resolver->first) && applies(pattern, object))
             list[count++] = i;
     }
-    if (!count)
-        return 0;
-    enum wtm_symbol_level before = wtm_object_detail(object)->level;
-    int error = before == WTM_LEVEL_ALL ? 0 : read_level(resolver, object, WTM_LEVEL_ALL);
-    if (error || before == WTM_LEVEL_ALL)
-        return error;
-    return match_table(resolver, object, list, count, before == WTM_LEVEL_OWN ? WTM_SYMBOL_DEBUG : 0);
+    return scan_further(resolver, object, list, count, WTM_LEVEL_ALL);
 }
 
 static int scan_objects(struct wtm_resolver *resolver,
@@ -237,6 +254,8 @@ static int collect(struct wtm_resolver *resolver)
     if (!resolver->hits || !resolver->reserve_hits)
         return -ENOMEM;
     int error = scan_objects(resolver, scan_object);
+    if (!error)
+        error = scan_objects(resolver, scan_cxx);
     if (!error)
         error = scan_objects(resolver, scan_debug);
     return error ? error : add_addresses(resolver);

@@ -19,7 +19,8 @@ struct draft {
     struct wtm_symbol symbol;    /* whose name is shown */
     uint32_t pattern;            /* that matched first */
     struct name_node *names;     /* of candidates, newest first */
-    uint8_t asked, is_address, unresolved, is_ifunc, excluded;
+    uint8_t asked, is_address, is_ifunc, excluded;
+    uint8_t at_resolver;         /* an IFUNC whose body is not known: on disk, or when nobody could tell */
     uint32_t next_in_bucket;     /* index + 1 */
 };
 
@@ -46,11 +47,11 @@ static void place(const struct wtm_resolver *resolver, const struct wtm_candidat
     struct wtm_target *target = &draft->target;
     uint64_t offset = candidate->symbol.offset;
     target->size = candidate->symbol.size;
-    draft->is_ifunc = candidate->symbol.ifunc;
+    draft->is_ifunc = draft->at_resolver = candidate->symbol.ifunc;
     if (candidate->symbol.ifunc && object->loaded) {
         uintptr_t body = wtm_object_ifunc_target(object, &candidate->symbol, resolver->objects, resolver->count);
         const struct wtm_object *home = body ? object_at(resolver, body) : NULL;
-        draft->unresolved = !home;
+        draft->at_resolver = !home;
         if (home) {
             object = home;
             offset = body - home->bias;
@@ -106,7 +107,7 @@ static int add_candidate(struct drafts *drafts, const struct wtm_candidate *cand
     for (uint32_t i = *bucket; i && !draft; i = drafts->items[i - 1].next_in_bucket) {
         struct draft *other = &drafts->items[i - 1];
         if (other->target.object == fresh.target.object && other->target.offset == fresh.target.offset &&
-            (!fresh.unresolved || other->unresolved))
+            other->at_resolver == fresh.at_resolver)
             draft = other;
     }
     if (!draft) {
@@ -174,9 +175,9 @@ static void visit_name(void *context, const struct wtm_symbol *symbol)
     struct draft *draft = visit->draft;
     if (symbol->ifunc) {
         visit->has_resolver = 1;
-        if (!draft->unresolved && !(draft->is_ifunc && !draft->target.object->loaded))
+        if (!draft->at_resolver)
             return;
-    } else if (draft->unresolved) {
+    } else if (draft->at_resolver) {
         return; /* the resolver's own name is none of the function's */
     }
     if (symbol->notype || symbol->cold)
@@ -250,7 +251,7 @@ static enum wtm_refusal decide(const struct wtm_resolver *resolver, const struct
         return WTM_REFUSED_VDSO;
     if (object->is_loader && !draft->is_address && !resolver->set->patterns[draft->pattern].module)
         return WTM_REFUSED_LOADER;
-    if (draft->unresolved || (has_resolver && !draft->is_ifunc))
+    if ((draft->at_resolver && object->loaded) || (has_resolver && !draft->at_resolver && !draft->is_ifunc))
         return WTM_REFUSED_RESOLVER;
     if (draft->is_address && !draft->names && is_inside_function(object, target->offset))
         return WTM_REFUSED_NOT_A_START;

@@ -9,7 +9,7 @@ static int is_word(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* All of `from` become `to`, which is not longer. */
+/* All of `from` become `to`, which is shorter by so much that a space fits in where words would now touch. */
 static size_t replace(char *text, size_t length, const char *from, const char *to)
 {
     size_t from_length = strlen(from), to_length = strlen(to), kept = 0, i = 0;
@@ -20,6 +20,8 @@ static size_t replace(char *text, size_t length, const char *from, const char *t
             memmove(text + kept, to, to_length);
             kept += to_length;
             i += from_length;
+            if (to_length && i < length && is_word(text[kept - 1]) && is_word(text[i]))
+                text[kept++] = ' ';
         } else {
             text[kept++] = text[i++];
         }
@@ -42,11 +44,12 @@ size_t wtm_spelling_normalise(char *out, const char *text, size_t length)
             size_t next = i + 1;
             while (next < length && text[next] == ' ')
                 next++;
-            if (!kept || next == length || !is_word(out[kept - 1]) || !is_word(text[next])) {
-                i = next - 1;
-                continue;
-            }
             i = next - 1;
+            if (!kept || next == length)
+                continue;
+            int words = is_word(text[next]) && (is_word(out[kept - 1]) || !strncmp(text + next, "as ", 3));
+            if (!words && !(out[kept - 1] == '<' && text[next] == '<'))
+                continue;
         }
         out[kept++] = text[i];
     }
@@ -56,23 +59,21 @@ size_t wtm_spelling_normalise(char *out, const char *text, size_t length)
     return kept;
 }
 
-/* Length of the symbol behind "operator" at `text`, itself included; 0 when there is no operator. */
+/* "operator" and its sign at `text`: their length; 0 when there is none. The longest sign counts: demanglers write a
+ * space where a template's bracket would make another one of it (operator< <int>). */
 static size_t operator_length(const char *text, size_t left, int at_word_begin)
 {
-    size_t length = 8;
-    if (!at_word_begin || left < 9 || memcmp(text, "operator", 8) || is_word(text[8]))
+    static const char signs[][4] = {"<=>", "->*", "<<=", ">>=", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=",
+                                    "&&",  "||",  "++",  "--",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",
+                                    ">",   "=",   "-",   "+",   "*",  "/",  "%",  "^",  "&",  "|",  "~",  "!",  ","};
+    if (!at_word_begin || left < 9 || memcmp(text, "operator", 8))
         return 0;
-    if (left >= 10 && (!memcmp(text + 8, "()", 2) || !memcmp(text + 8, "[]", 2)))
-        return 10;
-    /* At most three: <=>, ->*, <<=. A template's < behind operator< is the second of two only in operator<< itself,
-     * which demanglers print as "operator<< <int>", hence as "operator<<<int>" here. */
-    while (length < left && length < 11 && strchr("<>=-+*/%^&|~!,", text[length]) && text[length])
-        length++;
-    if (length == 10 && !memcmp(text + 8, "<<", 2) && !memchr(text + 10, '>', left - 10))
-        return 10;
-    if (length > 9 && text[8] == '<' && text[9] == '<' && length > 10 && text[10] == '<')
-        return 10;
-    return length;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        size_t length = strlen(signs[i]);
+        if (left - 8 >= length && !memcmp(text + 8, signs[i], length))
+            return 8 + length;
+    }
+    return 0;
 }
 
 /* <T as Trait>::f is T::f to people who write it without brackets. `text` begins with '<'; writes at `out`. */
@@ -80,7 +81,7 @@ static size_t copy_receiver(char *out, const char *text, size_t end)
 {
     size_t depth = 0, kept = 0;
     for (size_t i = 1; i < end; i++) {
-        if (!depth && end - i > 4 && !memcmp(text + i, " as ", 4))
+        if (!depth && end - i > 4 && !memcmp(text + i, " as", 3) && !is_word(text[i + 3]))
             break;
         depth += text[i] == '<';
         depth -= text[i] == '>' && depth;
@@ -128,6 +129,8 @@ size_t wtm_spelling_drop_templates(char *text, size_t length)
             kept = copy_receiver(text, text, end);
         else if (kept >= 2 && !memcmp(text + kept - 2, "::", 2))
             kept -= 2; /* Rust's f::<T> */
+        else if (text[kept - 1] == ' ')
+            kept--; /* operator< <T> */
         i += end + 1;
     }
     text[kept] = 0;
@@ -233,7 +236,7 @@ const char *wtm_spelling_unscoped(const char *mangled, size_t *length)
     size_t count = 0;
     for (; *at >= '0' && *at <= '9' && count < 10000; at++)
         count = count * 10 + (size_t)(*at - '0');
-    if (!count || strnlen(at, count) < count)
+    if (!count || memchr(at, 0, count))
         return NULL;
     /* Within the anonymous namespace another component may follow: then this one was a class. */
     if (nested && at[count] != 'E' && at[count] != 'I')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Compares C++ and Rust names as people write them with what demanglers print. Both are brought into one spelling:
- * spaces only where two words would run together, std::string for what it stands for, no inline namespaces of the
+ * spaces only where two words (or two <) would run together, std::string for what it stands for, no inline namespaces of the
  * standard libraries, f() for f(void). Memory from the caller; any thread. */
 #ifndef WTM_COMMON_SPELLING_H
 #define WTM_COMMON_SPELLING_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "patcher/build.h"
+#include "patcher/dictated.h"
 #include "patcher/emit.h"
 #include "patcher/slots.h"
 #include <string.h>
@@ -112,8 +113,8 @@ static struct wtm_detail *new_detail(struct wtm_batch *batch, const struct wtm_p
     return detail;
 }
 
-enum wtm_refusal wtm_build(struct wtm_planner *planner, struct wtm_batch *batch, const struct wtm_plan *plan,
-                           struct wtm_patch_request *request, size_t expected)
+static enum wtm_refusal build(struct wtm_planner *planner, struct wtm_batch *batch, const struct wtm_plan *plan,
+                              struct wtm_patch_request *request, size_t expected)
 {
     struct wtm_slot slot;
     struct wtm_detail *detail = new_detail(batch, plan);
@@ -133,8 +134,18 @@ enum wtm_refusal wtm_build(struct wtm_planner *planner, struct wtm_batch *batch,
     if (plan->method == WTM_PATCH_PUNNED) {
         struct wtm_emit emit = {.at = plan->dictated};
         wtm_emit_far_jump(&emit, slot.stub);
+        detail->dictated = (uintptr_t)plan->dictated;
     }
     batch->entries[batch->count++] = (struct wtm_batch_entry){request->patch->site, request->patch};
     wtm_claims_add_patch(&planner->claims, request->patch);
     return WTM_REFUSED_NONE;
+}
+
+enum wtm_refusal wtm_build(struct wtm_planner *planner, struct wtm_batch *batch, const struct wtm_plan *plan,
+                           struct wtm_patch_request *request, size_t expected)
+{
+    enum wtm_refusal refusal = build(planner, batch, plan, request, expected);
+    if (refusal != WTM_REFUSED_NONE && plan->method == WTM_PATCH_PUNNED)
+        wtm_dictated_release((uintptr_t)plan->dictated);
+    return refusal;
 }

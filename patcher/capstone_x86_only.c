@@ -38,14 +38,14 @@ WITHOUT(TMS320C64x)
 WITHOUT(M680X)
 WITHOUT(EVM)
 
-/* volatile keeps the compiler from turning the loop into a call of itself */
 char *strncpy(char *restrict to, const char *restrict from, size_t count)
 {
-    volatile char *out = to;
-    for (; count && *from; count--)
-        *out++ = *from++;
-    for (; count; count--)
-        *out++ = 0;
+    size_t used = 0;
+    while (used < count && from[used]) {
+        to[used] = from[used];
+        used++;
+    }
+    memset(to + used, 0, count - used);
     return to;
 }
 

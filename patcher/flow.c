@@ -6,7 +6,7 @@
 #include "patcher/registry.h"
 #include "patcher/vex.h"
 
-enum { LONGEST_WALK_BYTES = 1 << 20 };
+enum { LONGEST_WALK_BYTES = 1 << 18 };
 
 /* Where to begin for `address`; 0 when nothing is known. */
 static uintptr_t known_start(const struct wtm_code_module *module, uintptr_t address)
@@ -67,6 +67,38 @@ enum wtm_verdict wtm_flow_confirm(const struct wtm_code_module *module, struct w
     if (hit->verdict == WTM_VERDICT_OPEN)
         hit->verdict = (uint8_t)walk_to(module, known_start(module, hit->displacement), hit);
     return (enum wtm_verdict)hit->verdict;
+}
+
+static int add_displaced(const struct wtm_patch *patch, struct wtm_scan *scan)
+{
+    struct wtm_insn insn;
+    int result = 0;
+    for (unsigned at = 0; at < patch->window && result == 0; at += insn.length) {
+        uintptr_t address = patch->site + at;
+        if (wtm_decode(patch->original + at, patch->window - at, address, &insn) != WTM_DECODE_OK)
+            break; /* padding behind a short function */
+        int is_address = insn.displacement_at && insn.bytes[insn.opcode_at] == 0x8d;
+        if (!wtm_insn_is_relative(&insn) && !is_address)
+            continue;
+        uint8_t kind = is_address ? WTM_HIT_ADDRESS : insn.kind == WTM_INSN_CALL ? WTM_HIT_CALL : WTM_HIT_JUMP;
+        struct wtm_hit hit = {.target = insn.target, .displacement = address + insn.length - 1,
+                              .end = address + insn.length, .kind = kind, .verdict = WTM_VERDICT_BRANCH};
+        result = wtm_scan_add(scan, &hit);
+    }
+    return result;
+}
+
+int wtm_flow_add_displaced(const struct wtm_code_module *module, struct wtm_scan *scan)
+{
+    int result = 0;
+    for (const struct wtm_batch *batch = wtm_batches; batch && result == 0; batch = batch->next) {
+        for (size_t i = 0; i < batch->count && result == 0; i++) {
+            const struct wtm_patch *patch = batch->entries[i].patch;
+            if (patch && patch->committed && wtm_module_text_end(module, patch->site))
+                result = add_displaced(patch, scan);
+        }
+    }
+    return result;
 }
 
 int wtm_flow_is_start(const struct wtm_code_module *module, uintptr_t address)

@@ -18,6 +18,9 @@ enum wtm_verdict {
 /* Judges a hit, and notes the verdict in it. Text that is patched already is read as it was. */
 enum wtm_verdict wtm_flow_confirm(const struct wtm_code_module *module, struct wtm_hit *hit);
 
+/* Adds what the committed patches of the module displaced: branches that its text does not show any more. 0 or -ENOMEM. */
+int wtm_flow_add_displaced(const struct wtm_code_module *module, struct wtm_scan *scan);
+
 /* 1: `address` is the start of an instruction by decoding from a start known below it, or nothing is known. 0: not. */
 int wtm_flow_is_start(const struct wtm_code_module *module, uintptr_t address);
 
@@ -28,8 +31,8 @@ uintptr_t wtm_flow_padding(const struct wtm_code_module *module, uintptr_t bound
 /* Reads or pops of the return address among the first instructions: WTM_REFUSED_NONE, _READS_RETURN, _POPS_RETURN. */
 enum wtm_refusal wtm_flow_return_slot(uintptr_t start, uintptr_t end);
 
-/* Jump tables that the function [start, end) uses lead into [low, high). */
-int wtm_flow_table_inside(const struct wtm_code_module *module, uintptr_t start, uintptr_t end, uintptr_t low,
-                          uintptr_t high);
+/* Jump tables that the function [start, end) uses lead to one of `targets` (starts of instructions in it). */
+int wtm_flow_table_leads(const struct wtm_code_module *module, uintptr_t start, uintptr_t end,
+                         const uintptr_t *targets, size_t count);
 
 #endif

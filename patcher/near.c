@@ -2,6 +2,7 @@
  * Blocks: code pages first, data pages behind them. Within a block, pages are filled once and sealed; a page that runs
  * is never made writable again while anything in its block is in use. */
 #include "patcher/near.h"
+#include "patcher/dictated.h"
 #include "patcher/gaps.h"
 #include "patcher/memory.h"
 #include "common/sys.h"
@@ -39,8 +40,6 @@ static int block_fits(struct wtm_near_block *block, size_t code_bytes, size_t da
 
 static struct wtm_near_block *new_block(const struct wtm_code_range *span, size_t code_bytes)
 {
-    if (span->end <= span->start || span->end - span->start > reach)
-        return NULL;
     size_t code = wtm_page_up(code_bytes < SMALL_CODE_BYTES ? SMALL_CODE_BYTES : code_bytes);
     size_t data = wtm_page_up(code / CODE_BYTES_FOR_DATA);
     uintptr_t low = span->end > reach ? span->end - reach : 0, high = span->start + reach;
@@ -77,6 +76,8 @@ int wtm_near_take(const struct wtm_code_range *span, size_t code_bytes, size_t d
     code_bytes = (code_bytes + 15) & ~(size_t)15;
     data_bytes = (data_bytes + 7) & ~(size_t)7;
     struct wtm_near_block *block;
+    if (span->end <= span->start || span->end - span->start > reach)
+        return -ENOMEM;
     for (block = blocks; block; block = block->next)
         if (within_reach(span, block->code, block->data_end) && reopen(block) == 0 &&
             block_fits(block, code_bytes, data_bytes))
@@ -104,14 +105,6 @@ void wtm_near_release(struct wtm_near_block *block)
         block->pieces--;
 }
 
-/* Dictated pages. */
-struct dictated {
-    struct dictated *next;
-    uintptr_t start, end;
-    int sealed;
-};
-static struct dictated *dictated_pages;
-
 static int seal_block(struct wtm_near_block *block)
 {
     uintptr_t end = wtm_page_up(block->code_used);
@@ -132,12 +125,8 @@ int wtm_near_seal(void)
         int one = seal_block(block);
         result = one < 0 ? one : result;
     }
-    for (struct dictated *pages = dictated_pages; pages && !pages->sealed; pages = pages->next) {
-        long one = wtm_sys_mprotect((void *)pages->start, pages->end - pages->start, PROT_READ | PROT_EXEC);
-        result = one < 0 ? (int)one : result;
-        pages->sealed = 1;
-    }
-    return result;
+    int dictated = wtm_dictated_seal();
+    return dictated < 0 ? dictated : result;
 }
 
 int wtm_near_owns(uintptr_t address)
@@ -145,32 +134,5 @@ int wtm_near_owns(uintptr_t address)
     for (const struct wtm_near_block *block = blocks; block; block = block->next)
         if (address >= block->code && address < block->code_end)
             return 1;
-    for (const struct dictated *pages = dictated_pages; pages; pages = pages->next)
-        if (address >= pages->start && address < pages->end)
-            return 1;
-    return 0;
-}
-
-static int is_trap(const uint8_t *at, size_t bytes)
-{
-    while (bytes && *at == TRAP)
-        at++, bytes--;
-    return !bytes;
-}
-
-uint8_t *wtm_near_take_at(uintptr_t at, size_t bytes)
-{
-    uintptr_t start = wtm_page_down(at), end = wtm_page_up(at + bytes);
-    for (const struct dictated *pages = dictated_pages; pages && !pages->sealed; pages = pages->next)
-        if (at >= pages->start && at + bytes <= pages->end)
-            return is_trap((uint8_t *)at, bytes) ? (uint8_t *)at : NULL;
-    struct dictated *pages = wtm_pool_take(&block_pool, sizeof *pages);
-    if (!pages)
-        return NULL;
-    if (wtm_sys_failed(wtm_gap_map_at(start, end - start)))
-        return NULL;
-    memset((void *)start, TRAP, end - start);
-    *pages = (struct dictated){dictated_pages, start, end, 0};
-    dictated_pages = pages;
-    return (uint8_t *)at;
+    return wtm_dictated_owns(address);
 }

@@ -31,8 +31,4 @@ void wtm_near_release(struct wtm_near_block *block);
 /* Is it code of ours? */
 int wtm_near_owns(uintptr_t address);
 
-/* Pages at a dictated address, for punned jumps: rw now, r-x after the next seal. Gives where to write `bytes` at `at`,
- * or NULL when something is mapped there or it is kept for the heap or the stack. */
-uint8_t *wtm_near_take_at(uintptr_t at, size_t bytes);
-
 #endif

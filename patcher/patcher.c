@@ -2,6 +2,7 @@
  * Preparing: one scan for all requests, then each in the order of addresses; those that need more than their own bytes
  * get a second scan of their surroundings. */
 #include "patcher/build.h"
+#include "patcher/dictated.h"
 #include "patcher/flow.h"
 #include "patcher/near.h"
 #include <errno.h>
@@ -55,25 +56,6 @@ static struct wtm_scan_range wide_range(const struct wtm_code_module *module, ui
     return (struct wtm_scan_range){start, start, end};
 }
 
-/* Branches that stood where patches are now. */
-static int scan_patched(struct wtm_planner *planner)
-{
-    for (const struct wtm_batch *batch = wtm_batches; batch; batch = batch->next) {
-        for (size_t i = 0; i < batch->count; i++) {
-            const struct wtm_patch *patch = batch->entries[i].patch;
-            if (!patch || !patch->committed || !wtm_module_text_end(planner->module, patch->site))
-                continue;
-            size_t before = planner->scan.hits.count;
-            if (wtm_scan_bytes(&planner->scan, patch->original, patch->window, patch->site) < 0)
-                return -ENOMEM;
-            struct wtm_hit *hits = planner->scan.hits.items;
-            for (; before < planner->scan.hits.count; before++)
-                hits[before].verdict = WTM_VERDICT_UNPROVEN; /* the text does not show them any more */
-        }
-    }
-    return 0;
-}
-
 static int scan(struct wtm_planner *planner, const struct order *order, size_t count, int wide)
 {
     const struct wtm_code_module *module = planner->module;
@@ -92,7 +74,7 @@ static int scan(struct wtm_planner *planner, const struct order *order, size_t c
     if (result == 0 && ranges.count)
         result = wtm_scan_module(module, ranges.items, ranges.count, &planner->scan);
     if (result == 0)
-        result = scan_patched(planner);
+        result = wtm_flow_add_displaced(module, &planner->scan);
     wtm_scan_sort(&planner->scan);
     wtm_vector_give(&ranges);
     return result;
@@ -172,8 +154,12 @@ static void refuse_all(struct wtm_patch_request *requests, size_t count, enum wt
     for (size_t i = 0; i < count; i++) {
         if (requests[i].refusal != WTM_REFUSED_NONE)
             continue;
-        if (requests[i].patch->detail)
-            wtm_near_release(((struct wtm_detail *)requests[i].patch->detail)->block);
+        const struct wtm_detail *detail = requests[i].patch->detail;
+        if (detail) {
+            wtm_near_release(detail->block);
+            if (detail->dictated)
+                wtm_dictated_release(detail->dictated);
+        }
         requests[i].patch->detail = NULL;
         requests[i].refusal = refusal;
     }

@@ -80,7 +80,8 @@ struct wtm_patch_request {
 
 /* Decides on each request and builds stubs and relocated bodies; scans the module's text once for all of them.
  * Returns 0, or a negative errno when nothing could be done at all (each request then has a refusal as well).
- * Two requests for one entry: the second gets WTM_REFUSED_FOREIGN_HOOK. */
+ * Two requests for one entry, in one call or in two: the second gets WTM_REFUSED_FOREIGN_HOOK, until the first patch is
+ * forgotten. An entry need not be a symbol, but must be reached by calls: (%rsp) is the return address there. */
 int wtm_patch_prepare(const struct wtm_code_module *module, struct wtm_patch_request *requests, size_t count);
 
 /* Writes the jumps of all prepared (not refused) requests; page by page, so that protections change once a page.
@@ -119,7 +120,8 @@ static inline void wtm_patch_close(const struct wtm_patch *patch)
  * reverted stay committed, and the result is -EBUSY (a thread in the way, or bytes that somebody else changed since) or
  * -EACCES; all others are reverted all the same. A reverted patch can be committed again. */
 int wtm_patch_revert(struct wtm_patch *const *patches, size_t count, int alone);
-/* The object was unmapped: nothing is written, its slots may be used again. */
+/* The object was unmapped, or the patches are reverted and nobody can be in their stubs and bodies any more: nothing is
+ * written, slots may be used again, and the entries may be prepared anew. Not for committed patches of mapped objects. */
 void wtm_patch_forget(struct wtm_patch *const *patches, size_t count);
 
 #endif

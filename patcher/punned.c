@@ -5,8 +5,8 @@
  * the displacement on and so give other places to try (Duck, Gao and Roychoudhury: E9Patch, PLDI 2020, tactic T1). */
 #include "patcher/plan.h"
 #include "patcher/emit.h"
+#include "patcher/dictated.h"
 #include "patcher/gaps.h"
-#include "patcher/near.h"
 #include <string.h>
 
 enum { MOST_CHANGED = 4, MOST_PUNNED = 2048, TRIED_PAGES = 64 };
@@ -48,7 +48,7 @@ static uint8_t *take_place(const struct wtm_planner *planner, const struct pun *
             at = wtm_page_up(at);
         if (wtm_gap_is_kept(wtm_page_down(at), wtm_page_up(at + WTM_FAR_JUMP_BYTES)))
             continue;
-        uint8_t *code = wtm_near_take_at(at, WTM_FAR_JUMP_BYTES);
+        uint8_t *code = wtm_dictated_take(at, WTM_FAR_JUMP_BYTES);
         if (code)
             return code;
     }

@@ -23,6 +23,7 @@ struct wtm_detail {
     struct wtm_near_block *block;
     struct wtm_edit *edits;      /* before the site: islands; then re-aimed branches */
     unsigned edit_count, island_count;
+    uintptr_t dictated;          /* PUNNED: where the jump leads, else 0 */
     uint8_t one_instruction;     /* the changed bytes lie in one instruction as they were */
     uint8_t one_jump;            /* they are one jump once they are changed */
     uintptr_t kept_end;          /* bytes behind the changed ones that must stay as they are (punned), or site + changed */

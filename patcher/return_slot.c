@@ -60,12 +60,17 @@ enum wtm_refusal wtm_flow_return_slot(uintptr_t start, uintptr_t end)
             return WTM_REFUSED_POPS_RETURN;
         if (touches_slot(&frame, &insn))
             return WTM_REFUSED_READS_RETURN;
+        at += insn.length;
         if (wtm_insn_ends(&insn))
             break;
+        if (insn.kind == WTM_INSN_CALL && insn.target > start && insn.target < end) {
+            if (insn.target != at) /* a call inside the function: what it leaves on the stack is not known */
+                break;
+            frame.stack -= SLOT_BYTES; /* call of the next instruction: pushes its address */
+        }
         advance(&frame, &insn);
         if (frame.stack_known && frame.stack > 0)
             return WTM_REFUSED_POPS_RETURN; /* add $8,%rsp, lea 8(%rsp),%rsp */
-        at += insn.length;
     }
     return WTM_REFUSED_NONE;
 }

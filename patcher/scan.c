@@ -182,22 +182,13 @@ int wtm_scan_module(const struct wtm_code_module *module, const struct wtm_scan_
     return result;
 }
 
-int wtm_scan_bytes(struct wtm_scan *scan, const uint8_t *bytes, size_t count, uintptr_t address)
+int wtm_scan_add(struct wtm_scan *scan, const struct wtm_hit *hit)
 {
-    int result = 0;
-    for (size_t i = 1; i < count && result == 0; i++) {
-        if (is_short_branch(bytes[i - 1]))
-            result = keep(scan, address + i + 1 + (uintptr_t)(intptr_t)(int8_t)bytes[i], address + i, address + i + 1,
-                          WTM_HIT_SHORT);
-        int kind = i + 4 <= count ? kind_before(i > 1 ? bytes[i - 2] : 0, bytes[i - 1]) : -1;
-        int32_t displacement;
-        if (kind < 0 || kind == WTM_HIT_CALL || result < 0)
-            continue;
-        memcpy(&displacement, bytes + i, sizeof displacement);
-        result = keep(scan, address + i + 4 + (uintptr_t)(intptr_t)displacement, address + i, address + i + 4,
-                      (enum wtm_hit_kind)kind);
-    }
-    return result;
+    struct wtm_hit *kept = wtm_vector_push(&scan->hits);
+    if (!kept)
+        return -ENOMEM;
+    *kept = *hit;
+    return 0;
 }
 
 void wtm_scan_give(struct wtm_scan *scan)

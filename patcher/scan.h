@@ -35,8 +35,8 @@ struct wtm_scan {
 /* `ranges` by start; they may overlap. 0 or -ENOMEM. */
 int wtm_scan_module(const struct wtm_code_module *module, const struct wtm_scan_range *ranges, size_t count,
                     struct wtm_scan *scan);
-/* The same for `bytes` that stood at `address` before they were patched. */
-int wtm_scan_bytes(struct wtm_scan *scan, const uint8_t *bytes, size_t count, uintptr_t address);
+/* One more, whose verdict is known. 0 or -ENOMEM. */
+int wtm_scan_add(struct wtm_scan *scan, const struct wtm_hit *hit);
 void wtm_scan_sort(struct wtm_scan *scan);
 void wtm_scan_give(struct wtm_scan *scan);
 

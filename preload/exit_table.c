@@ -49,7 +49,7 @@ static void print(const struct wtm_summary *summary)
         if (!wtm_config_path(path, sizeof path, wtm_settings.table_path, 0))
             fd = (int)wtm_sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0) {
-            wtm_log("WTM_TABLE=", wtm_settings.table_path, ": cannot be written; the table comes here");
+            wtm_log("WTM_TABLE=", wtm_settings.table_path, ": cannot be written: is the directory there, and is it yours? The table comes here");
             wtm_settings.table = WTM_TABLE_STDERR;
         }
     }

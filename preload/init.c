@@ -137,14 +137,13 @@ static void start(char **environment)
         header->cost = wtm_cost_measure();
         wtm_cpu_renew(wtm_thread);
     }
-    wtm_install_watch_loader();
     wtm_install_arm(!wtm_settings.disarmed);
 }
 
 /* The third argument is the environment: glibc gives constructors what main gets. */
 __attribute__((constructor)) static void begin(int argc, char **argv, char **environment)
 {
-    start(environment ? environment : environ);
+    start(environment);
 }
 
 __attribute__((destructor)) static void end(void)

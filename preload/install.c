@@ -6,53 +6,22 @@
 #include "common/sys.h"
 #include "patcher/patcher.h"
 #include "preload/config.h"
+#include "preload/describe.h"
 #include "preload/log.h"
 #include "preload/modules.h"
 #include "preload/probes.h"
 #include "preload/profile.h"
 #include "preload/thread.h"
+#include "preload/watch.h"
 #include <fcntl.h>
 #include <string.h>
 
 static struct wtm_pattern_set patterns;
 static struct wtm_arena pattern_arena;
-static struct wtm_probe loader_probe;
-static struct wtm_patch loader_patch;
 
 static void complain(void *context, const char *message)
 {
     wtm_log(message);
-}
-
-static void describe_module(const struct wtm_object *object, struct wtm_code_module *module, struct wtm_arena *arena)
-{
-    memset(module, 0, sizeof *module);
-    module->span.start = UINTPTR_MAX;
-    for (unsigned i = 0; i < object->phdr_count; i++) {
-        const Elf64_Phdr *p = &object->phdr[i];
-        uintptr_t start = object->bias + p->p_vaddr, end = start + p->p_memsz;
-        if (p->p_type == PT_GNU_EH_FRAME) {
-            module->eh_frame_hdr = start;
-            module->eh_frame_hdr_bytes = p->p_memsz;
-        }
-        if (p->p_type != PT_LOAD || !p->p_memsz)
-            continue;
-        module->span.start = start < module->span.start ? start : module->span.start;
-        module->span.end = end > module->span.end ? end : module->span.end;
-        struct wtm_code_range range = {start, end};
-        if ((p->p_flags & (PF_X | PF_R)) == (PF_X | PF_R) && module->text_count < WTM_MAX_TEXT_RANGES)
-            module->text[module->text_count++] = range;
-        else if (p->p_flags & PF_R && module->data_count < WTM_MAX_TEXT_RANGES)
-            module->data[module->data_count++] = range;
-    }
-    if (object->symbols_read && object->symbol_count) {
-        uintptr_t *starts = wtm_arena_alloc(arena, object->symbol_count * sizeof *starts);
-        for (size_t i = 0; starts && i < object->symbol_count; i++)
-            starts[i] = object->bias + object->symbols[i].offset;
-        module->starts = starts;
-        module->start_count = starts ? object->symbol_count : 0;
-    }
-    module->code_pointers = wtm_object_code_pointers(object, arena, &module->code_pointer_count);
 }
 
 /* Other threads may already run when a library's constructor started them. */
@@ -80,19 +49,16 @@ static void refuse(const struct wtm_target *target, enum wtm_refusal reason)
         wtm_log("not timed: ", target->name, " (", target->object ? target->object->name : "?", "): ", wtm_refusal_text(reason));
 }
 
-/* Targets of one object: one scan of its text, one commit. Gives the number patched. */
-static int patch_object(const struct wtm_target *const *targets, size_t count, int alone, struct wtm_arena *arena)
+static const char *const method_names[] = {
+    [WTM_PATCH_NONE] = "", [WTM_PATCH_JUMP5] = "by a five-byte jump", [WTM_PATCH_PADDED] = "by a jump into its padding",
+    [WTM_PATCH_JUMP2] = "by a two-byte jump", [WTM_PATCH_PUNNED] = "by a punned jump"};
+
+/* Requests for the targets that are not patched yet. Their probes are the requests' contexts. */
+static size_t request_targets(const struct wtm_target *const *targets, size_t count, struct wtm_patch_request *requests,
+                              const struct wtm_target **of)
 {
-    struct wtm_code_module module;
-    describe_module(targets[0]->object, &module, arena);
-    struct wtm_patch_request *requests = wtm_arena_alloc(arena, count * sizeof *requests);
-    struct wtm_probe **probes = wtm_arena_alloc(arena, count * sizeof *probes);
     size_t n = 0;
-    int patched = 0;
-    if (!requests || !probes)
-        return 0;
-    const struct wtm_target **of = wtm_arena_alloc(arena, count * sizeof *of);
-    for (size_t i = 0; of && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (wtm_probes_at(targets[i]->address))
             continue;
         struct wtm_probe *probe = wtm_probes_new();
@@ -103,24 +69,53 @@ static int patch_object(const struct wtm_target *const *targets, size_t count, i
         requests[n] = (struct wtm_patch_request){
             .entry = targets[i]->address, .size = targets[i]->size, .hook = (uintptr_t)wtm_entry,
             .context = probe, .patch = probe->patch};
-        probes[n] = probe;
         of[n++] = targets[i];
     }
-    wtm_patch_prepare(&module, requests, n);
-    for (size_t i = 0; i < n; i++)
-        if (requests[i].refusal == WTM_REFUSED_NONE)
-            wtm_probes_describe(probes[i], of[i]);
-    wtm_patch_commit(requests, n, alone);
-    for (size_t i = 0; i < n; i++) {
-        if (requests[i].refusal == WTM_REFUSED_NONE) {
-            wtm_probes_ready(probes[i]);
-            patched++;
-        } else {
-            wtm_probes_drop(probes[i]);
-            refuse(of[i], requests[i].refusal);
-        }
+    return n;
+}
+
+static int finish_target(const struct wtm_patch_request *request, const struct wtm_target *target)
+{
+    if (request->refusal) {
+        wtm_probes_drop(request->context);
+        refuse(target, request->refusal);
+        return 0;
     }
-    return patched;
+    wtm_probes_ready(request->context);
+    if (wtm_settings.verbose)
+        wtm_log("timed: ", target->name, " (", target->object->name, ") ", method_names[request->patch->method]);
+    return 1;
+}
+
+/* All that is to be patched in one object: one scan of its text, one commit. Gives the number of functions timed. */
+static int patch_object(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count, int watch,
+                        int alone, struct wtm_arena *arena)
+{
+    struct wtm_code_module module;
+    size_t most = count + WTM_WATCHES_PER_OBJECT;
+    struct wtm_patch_request *requests = wtm_arena_alloc(arena, most * sizeof *requests);
+    const struct wtm_target **of = wtm_arena_alloc(arena, most * sizeof *of);
+    int timed = 0;
+    if (!requests || !of)
+        return 0;
+    size_t n = request_targets(targets, count, requests, of);
+    size_t all = n + (watch ? wtm_watch_wanted(object, requests + n) : 0);
+    if (!all)
+        return 0;
+    wtm_describe_module(object, &module, arena);
+    wtm_patch_prepare(&module, requests, all);
+    for (size_t i = 0; i < all; i++) {
+        if (!requests[i].refusal && i < n)
+            wtm_probes_describe(requests[i].context, of[i]);
+        else if (!requests[i].refusal)
+            wtm_watch_prepared(&requests[i]);
+    }
+    wtm_patch_commit(requests, all, alone);
+    for (size_t i = 0; i < n; i++)
+        timed += finish_target(&requests[i], of[i]);
+    for (size_t i = n; i < all; i++)
+        wtm_watch_patched(&requests[i]);
+    return timed;
 }
 
 static int install(struct wtm_modules *modules, int alone, struct wtm_arena *arena)
@@ -138,8 +133,7 @@ static int install(struct wtm_modules *modules, int alone, struct wtm_arena *are
         for (size_t i = 0; i < found.target_count; i++)
             if (found.targets[i].object == &modules->objects[o] && found.targets[i].refusal == WTM_REFUSED_NONE)
                 group[n++] = &found.targets[i];
-        if (n)
-            patched += patch_object(group, n, alone, arena);
+        patched += patch_object(&modules->objects[o], group, n, o >= modules->first_new, alone, arena);
     }
     for (size_t i = 0; i < found.target_count; i++)
         if (found.targets[i].refusal != WTM_REFUSED_NONE || !found.targets[i].object)
@@ -173,6 +167,12 @@ int wtm_install_begin(const char *text)
     return result;
 }
 
+static void forget_object(uintptr_t bias)
+{
+    wtm_probes_unloaded(bias);
+    wtm_watch_unloaded(bias);
+}
+
 void wtm_install_update(void)
 {
     struct wtm_arena arena = {0};
@@ -181,53 +181,12 @@ void wtm_install_update(void)
         wtm_arena_free(&arena);
         return;
     }
-    wtm_modules_remember(&modules, wtm_probes_unloaded);
+    wtm_modules_remember(&modules, forget_object);
     if (modules.first_new < modules.count && install(&modules, 1, &arena) > 0) {
         wtm_generation_advance();
         wtm_install_arm(wtm_profile_header()->armed != 0);
     }
     wtm_arena_free(&arena);
-}
-
-/* The loader calls an empty function of its own at each change, for debuggers. We listen there, instead of interposing
- * dlopen, which finds its caller's library search path by its return address. */
-void wtm_install_watch_loader(void)
-{
-    struct wtm_arena arena = {0};
-    struct wtm_modules modules;
-    uintptr_t notification = wtm_modules_notification();
-    if (!notification || wtm_modules_scan(&modules, &arena)) {
-        wtm_arena_free(&arena);
-        return;
-    }
-    for (size_t i = 0; i < modules.count; i++) {
-        struct wtm_code_module module;
-        if (!modules.objects[i].is_loader)
-            continue;
-        describe_module(&modules.objects[i], &module, &arena);
-        loader_probe.patch = &loader_patch;
-        struct wtm_patch_request request = {
-            .entry = notification, .hook = (uintptr_t)wtm_watch_entry, .context = &loader_probe, .patch = &loader_patch};
-        wtm_patch_prepare(&module, &request, 1);
-        if (!request.refusal)
-            loader_probe.body = loader_patch.body;
-        wtm_patch_commit(&request, 1, single_threaded());
-        if (request.refusal)
-            wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
-                    wtm_refusal_text(request.refusal));
-        else
-            wtm_patch_open(&loader_patch);
-    }
-    wtm_arena_free(&arena);
-}
-
-void wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
-{
-    if (!wtm_modules_consistent() || wtm_thread == &wtm_muted_thread)
-        return;
-    struct wtm_thread *before = wtm_mute();
-    wtm_install_update();
-    wtm_unmute(before);
 }
 
 void wtm_install_arm(int armed)

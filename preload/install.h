@@ -10,8 +10,6 @@
 int wtm_install_begin(const char *patterns) WTM_HIDDEN;
 /* The loader has changed something: times what is new, forgets what is gone. */
 void wtm_install_update(void) WTM_HIDDEN;
-/* Hears of loading from now on. */
-void wtm_install_watch_loader(void) WTM_HIDDEN;
 /* All gates: 1 timed, 0 straight to the bodies. Any thread. */
 void wtm_install_arm(int armed) WTM_HIDDEN;
 

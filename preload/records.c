@@ -236,8 +236,10 @@ static enum wtm_entry_action judge_open(struct wtm_thread *thread, struct wtm_lo
             continue;
         if (is_recursion(thread, r, sp)) {
             /* Nested timing ends where the very slot is open already: chains of tail calls stay bounded. */
-            if (wtm_hot.nest && r->sp != sp && r->sp != WTM_SP_NONE)
+            if (wtm_hot.nest && r->sp != sp && r->sp != WTM_SP_NONE) {
+                wtm_increment(&local->cell->nested);
                 return WTM_ENTRY_PUSHED;
+            }
             return count_recursive(thread, local);
         }
         if (on_native(thread, sp) && on_native(thread, r->sp) && !thread->busy) { /* left; its slot has another use by now */

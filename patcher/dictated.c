@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "patcher/dictated.h"
+#include "patcher/gaps.h"
+#include "patcher/memory.h"
+#include "common/sys.h"
+#include <string.h>
+#include <sys/mman.h>
+
+enum { TRAP = 0xcc };
+
+struct dictated {
+    struct dictated *next;
+    uintptr_t start, end;
+    unsigned pieces;
+    int sealed;
+};
+static struct dictated *all_pages;
+static struct wtm_pool pool;
+
+static int is_trap(const uint8_t *at, size_t bytes)
+{
+    while (bytes && *at == TRAP)
+        at++, bytes--;
+    return !bytes;
+}
+
+/* Pages of ours that hold [at, at + bytes), writable; NULL when there are none, or something runs there. */
+static struct dictated *own_pages(uintptr_t at, size_t bytes)
+{
+    for (struct dictated *pages = all_pages; pages; pages = pages->next) {
+        if (at < pages->start || at + bytes > pages->end)
+            continue;
+        if (!pages->sealed)
+            return is_trap((const uint8_t *)at, bytes) ? pages : NULL;
+        void *start = (void *)pages->start;
+        size_t length = pages->end - pages->start;
+        if (pages->pieces || wtm_sys_mprotect(start, length, PROT_READ | PROT_WRITE) < 0)
+            return NULL;
+        memset(start, TRAP, length);
+        pages->sealed = 0;
+        return pages;
+    }
+    return NULL;
+}
+
+static struct dictated *new_pages(uintptr_t at, size_t bytes)
+{
+    uintptr_t start = wtm_page_down(at), end = wtm_page_up(at + bytes);
+    struct dictated *pages = wtm_pool_take(&pool, sizeof *pages);
+    if (!pages || wtm_sys_failed(wtm_gap_map_at(start, end - start)))
+        return NULL;
+    memset((void *)start, TRAP, end - start);
+    *pages = (struct dictated){.next = all_pages, .start = start, .end = end};
+    all_pages = pages;
+    return pages;
+}
+
+uint8_t *wtm_dictated_take(uintptr_t at, size_t bytes)
+{
+    struct dictated *pages = own_pages(at, bytes);
+    if (!pages)
+        pages = new_pages(at, bytes);
+    if (!pages)
+        return NULL;
+    pages->pieces++;
+    return (uint8_t *)at;
+}
+
+void wtm_dictated_release(uintptr_t at)
+{
+    for (struct dictated *pages = all_pages; pages; pages = pages->next)
+        if (at >= pages->start && at < pages->end && pages->pieces)
+            pages->pieces--;
+}
+
+int wtm_dictated_seal(void)
+{
+    int result = 0;
+    for (struct dictated *pages = all_pages; pages; pages = pages->next) {
+        if (pages->sealed)
+            continue;
+        long one = wtm_sys_mprotect((void *)pages->start, pages->end - pages->start, PROT_READ | PROT_EXEC);
+        result = one < 0 ? (int)one : result;
+        pages->sealed = 1;
+    }
+    return result;
+}
+
+int wtm_dictated_owns(uintptr_t address)
+{
+    for (const struct dictated *pages = all_pages; pages; pages = pages->next)
+        if (address >= pages->start && address < pages->end)
+            return 1;
+    return 0;
+}

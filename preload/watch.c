@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ * Watched functions. Handlers run in the middle of the program's calls: raw system calls only, and for those on the way of
+ * exceptions and jumps not even these. */
+#include "preload/watch.h"
+#include "patcher/patcher.h"
+#include "preload/clock.h"
+#include "preload/install.h"
+#include "preload/log.h"
+#include "preload/records.h"
+#include "preload/thread.h"
+#include <setjmp.h>
+#include <string.h>
+
+enum { MAX_WATCHES = 256 };
+
+/* What the hook saved, as trampoline.S lays it out. */
+enum { REG_R10, REG_R9, REG_R8, REG_RDI, REG_RSI, REG_RDX, REG_RCX };
+
+struct watch {
+    struct wtm_probe probe; /* first: the stub's context */
+    struct wtm_patch patch;
+    void (*handler)(uint64_t *slot, const uint64_t *registers);
+    uintptr_t bias;
+    int used;
+};
+static struct watch watches[MAX_WATCHES];
+
+static void on_loader_change(uint64_t *slot, const uint64_t *registers)
+{
+    if (wtm_modules_consistent())
+        wtm_install_update();
+}
+
+static void settle(uint64_t sp)
+{
+    struct wtm_thread *thread = wtm_thread;
+    if (thread->generation != wtm_generation.value)
+        return; /* no block, or a child: nothing of ours is open, or it will be sorted out at the next event */
+    wtm_records_settle(thread, sp, 0);
+}
+
+/* The handler's frame calls it: what lies below that frame's stack pointer was unwound. */
+static void on_catch(uint64_t *slot, const uint64_t *registers)
+{
+    settle((uintptr_t)(slot + 1));
+}
+
+/* glibc keeps the stack pointer in word 6 of a jmp_buf, rotated left by 17 and xored with the pointer guard at %fs:0x30
+ * (sysdeps/x86_64/__longjmp.S, pointer_guard.h). knows_jump_buffers() checks that this holds. */
+enum { JUMP_BUFFER_RSP = 6, POINTER_GUARD_AT = 0x30 };
+
+static uint64_t jump_target(const uint64_t *buffer)
+{
+    uint64_t guard, mangled = buffer[JUMP_BUFFER_RSP];
+    __asm__("mov %%fs:%c1, %0" : "=r"(guard) : "i"(POINTER_GUARD_AT));
+    return (mangled >> 17 | mangled << 47) ^ guard;
+}
+
+static void on_jump(uint64_t *slot, const uint64_t *registers)
+{
+    settle(jump_target((const uint64_t *)registers[REG_RDI]));
+}
+
+__attribute__((noinline)) static int knows_jump_buffers(void)
+{
+    jmp_buf buffer;
+    uint64_t here = (uintptr_t)__builtin_frame_address(0);
+    if (_setjmp(buffer))
+        return 0;
+    uint64_t target = jump_target((const uint64_t *)buffer);
+    return target <= here && here - target < 4096;
+}
+
+void wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
+{
+    struct watch *watch = (struct watch *)probe;
+    if (wtm_thread == &wtm_muted_thread)
+        return;
+    uint64_t begin = wtm_clock_ticks();
+    if (watch->handler == on_loader_change) {
+        struct wtm_thread *before = wtm_mute();
+        watch->handler(slot, registers);
+        wtm_unmute(before);
+    } else {
+        watch->handler(slot, registers);
+    }
+    if (wtm_thread != &wtm_no_thread)
+        wtm_thread->spent_ticks += wtm_clock_ticks() - begin;
+}
+
+static struct watch *new_watch(void)
+{
+    for (size_t i = 0; i < MAX_WATCHES; i++)
+        if (!watches[i].used)
+            return &watches[i];
+    return NULL;
+}
+
+static size_t want(const struct wtm_object *object, uintptr_t entry, size_t size,
+                   void (*handler)(uint64_t *, const uint64_t *), struct wtm_patch_request *request)
+{
+    struct watch *watch = new_watch();
+    if (!watch)
+        return 0;
+    memset(watch, 0, sizeof *watch);
+    watch->used = 1;
+    watch->handler = handler;
+    watch->bias = object->bias;
+    *request = (struct wtm_patch_request){.entry = entry, .size = size, .hook = (uintptr_t)wtm_watch_entry,
+                                          .context = &watch->probe, .patch = &watch->patch};
+    return 1;
+}
+
+/* Exported, or, where the static table was read anyway, linked in (-static-libstdc++). */
+static int find(const struct wtm_object *object, const char *name, struct wtm_symbol *symbol)
+{
+    if (wtm_object_lookup(object, name, symbol))
+        return !symbol->ifunc;
+    for (size_t i = 0; object->symbols_read && i < object->symbol_count; i++) {
+        if (object->symbols[i].name[0] == '_' && !strcmp(object->symbols[i].name, name)) {
+            *symbol = object->symbols[i];
+            return !symbol->ifunc;
+        }
+    }
+    return 0;
+}
+
+size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_request *requests)
+{
+    static const char *const jumps[] = {"longjmp", "__longjmp_chk"};
+    struct wtm_symbol symbol;
+    size_t n = 0;
+    if (object->is_loader && wtm_modules_notification())
+        n += want(object, wtm_modules_notification(), 0, on_loader_change, requests);
+    if (object->is_loader || object->is_vdso)
+        return n;
+    if (find(object, "__cxa_begin_catch", &symbol))
+        n += want(object, object->bias + symbol.offset, symbol.size, on_catch, requests + n);
+    for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++)
+        if (find(object, jumps[i], &symbol) && knows_jump_buffers())
+            n += want(object, object->bias + symbol.offset, symbol.size, on_jump, requests + n);
+    return n;
+}
+
+void wtm_watch_prepared(struct wtm_patch_request *request)
+{
+    ((struct watch *)request->context)->probe.body = request->patch->body;
+}
+
+/* What cannot be watched, or is timed by the user: such exits are then noticed a little later. */
+void wtm_watch_patched(struct wtm_patch_request *request)
+{
+    struct watch *watch = request->context;
+    if (!request->refusal) {
+        wtm_patch_open(request->patch);
+        return;
+    }
+    if (watch->handler == on_loader_change)
+        wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
+                wtm_refusal_text(request->refusal));
+    watch->used = 0;
+}
+
+void wtm_watch_unloaded(uintptr_t bias)
+{
+    for (size_t i = 0; i < MAX_WATCHES; i++) {
+        struct wtm_patch *patch = &watches[i].patch;
+        if (!watches[i].used || watches[i].bias != bias)
+            continue;
+        wtm_patch_forget(&patch, 1);
+        watches[i].used = 0;
+    }
+}

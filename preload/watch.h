@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * Functions whose calls we hear of without timing them: the loader's notification, and those that leave frames without
+ * returning through them (catching an exception, longjmp). Nothing is interposed: their entries are patched like those of
+ * timed functions, with a hook that keeps all of the processor's state. */
+#ifndef WTM_PRELOAD_WATCH_H
+#define WTM_PRELOAD_WATCH_H
+
+#include "patcher/patcher.h"
+#include "preload/modules.h"
+
+enum { WTM_WATCHES_PER_OBJECT = 4 };
+
+/* Requests for what is to be watched in an object, at most WTM_WATCHES_PER_OBJECT; they go to the patcher together with
+ * those of timed functions, since each call of it scans the object. Gives their number. Start-up, or with the loader's
+ * lock held. */
+size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_request *requests) WTM_HIDDEN;
+/* Between prepare (not refused) and commit. */
+void wtm_watch_prepared(struct wtm_patch_request *request) WTM_HIDDEN;
+/* After commit, refused or not. */
+void wtm_watch_patched(struct wtm_patch_request *request) WTM_HIDDEN;
+/* The object with this load bias was unmapped. */
+void wtm_watch_unloaded(uintptr_t bias) WTM_HIDDEN;
+
+#endif
