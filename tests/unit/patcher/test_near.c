@@ -95,6 +95,8 @@ Test(near, nothing_free)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0), MAP_FAILED);
     cr_expect_eq(wtm_near_take(&span, 100, 8, 100, &piece), -ENOMEM);
     cr_assert_eq(munmap((void *)(base + gib), 64 * 1024), 0);
+    cr_expect_eq(wtm_near_take(&span, 100, 8, 100, &piece), -ENOMEM, "not asked again before the next seal");
+    cr_assert_eq(wtm_near_seal(), 0);
     cr_expect_eq(wtm_near_take(&span, 100, 8, 100, &piece), 0, "the only gap");
     cr_expect_eq((uintptr_t)piece.code, base + gib);
 }
@@ -109,11 +111,14 @@ Test(near, room_for_the_heap)
     cr_expect((uintptr_t)piece.code < heap || (uintptr_t)piece.code >= heap + gib, "%p is in the heap's way (%lx)",
               (void *)piece.code, heap);
     cr_expect_neq(sbrk(256 * (intptr_t)mib), (void *)-1);
-    cr_expect(wtm_gap_is_kept(heap + 300 * mib, heap + 301 * mib));
+    struct wtm_kept kept;
+    wtm_gap_read_kept(&kept);
+    cr_expect(wtm_gap_is_kept(&kept, heap + 300 * mib, heap + 301 * mib));
     uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
-    cr_expect(wtm_gap_is_kept(stack - 64 * mib, stack - 63 * mib), "where the stack grows");
-    cr_expect(wtm_gap_is_kept(0, 4096));
-    cr_expect(!wtm_gap_is_kept(0x5a0000000000, 0x5a0000001000));
+    cr_expect(wtm_gap_is_kept(&kept, stack - 64 * mib, stack - 63 * mib), "where the stack grows");
+    cr_expect(wtm_gap_is_kept(&kept, 0, 4096));
+    cr_expect(wtm_gap_is_kept(&kept, (uintptr_t)-4096, 0), "an address that wrapped round");
+    cr_expect(!wtm_gap_is_kept(&kept, 0x5a0000000000, 0x5a0000001000));
 }
 
 Test(near, dictated)
