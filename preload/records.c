@@ -319,10 +319,17 @@ void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, in
     struct wtm_cell *cell = record->local->cell;
     if (*thread->switch_word != thread->switch_expected)
         wtm_cpu_renew(thread);
-    struct wtm_switched *switched = wtm_cell_switched(thread, cell);
+    /* CPU time can only have stood still while real time went on. Where it seems to have lost more than the whole call
+     * took, the thread waited between our own readings, outside the interval: the check of the switch word comes before the
+     * first TSC reading and after the second. */
+    int64_t run = raw + (thread->cpu_offset - record->cpu_offset);
+    int outside = run < -wtm_cpu_noise_ticks();
+    struct wtm_switched *switched = outside && wtm_cpu_is_cheap() ? NULL : wtm_cell_switched(thread, cell);
     if (switched) {
         wtm_stats_add(&switched->real, raw - cost);
-        wtm_stats_add(&switched->run, raw + (thread->cpu_offset - record->cpu_offset) - cost);
+        wtm_stats_add(&switched->run, (outside ? raw : run) - cost);
+    } else if (outside) {
+        wtm_stats_add(&cell->steady, raw - cost);
     } else {
         cell->late++;
     }
