@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sorts symbols by address, then by name. Addresses by radix, on keys half as large as symbols; names are compared only
- * where addresses are equal, since comparing them costs a cache miss each. */
+ * Sorts symbols by address, then by name. Addresses by radix, on keys half as large as symbols; names are
+ * compared only where addresses are equal, since comparing them costs a cache miss each. */
 #include "common/elf_internal.h"
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static void merge_sort(struct wtm_symbol *symbols, struct wtm_symbol *scratch, s
             size_t high = low + 2 * width < count ? low + 2 * width : count;
             size_t a = low, b = middle;
             for (size_t i = low; i < high; i++)
-                to[i] = a < middle && (b >= high || wtm_symbols_compare(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
+                to[i] = a < middle && (b >= high || wtm_symbols_compare(&from[a], &from[b]) <= 0) ? from[a++]
+                                                                                                  : from[b++];
         }
         struct wtm_symbol *swap = from;
         from = to;
@@ -50,7 +51,8 @@ struct key {
     size_t index;
 };
 
-/* Least significant byte first; bytes in which all agree are passed over. Gives whichever buffer the result is in. */
+/* Least significant byte first; bytes in which all agree are passed over. Gives whichever buffer the result
+ * is in. */
 static struct key *radix_sort(struct key *keys, struct key *spare, size_t count)
 {
     uint64_t differs = 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * All function symbols of an object in one sorted table: .dynsym from memory, then .symtab, then a separate debug file,
- * then .gnu_debugdata. A pair of address and name occurs once, whichever tables tell it. */
+ * All function symbols of an object in one sorted table: .dynsym from memory, then .symtab, then a separate
+ * debug file, then .gnu_debugdata. A pair of address and name occurs once, whichever tables tell it. */
 #include "common/elf_internal.h"
 #include <errno.h>
 #include <string.h>
 
 enum { MAX_SKIPPED = 8 };
 
-/* `foo.cold`, `foo.cold.3`, `foo.part.0.cold`: what the compiler moved out of the way; jumped to, never called. */
+/* `foo.cold`, `foo.cold.3`, `foo.part.0.cold`: what the compiler moved out of the way; jumped to, never
+ * called. */
 static int is_cold(const char *name)
 {
     for (const char *at = name; (at = strstr(at, ".cold")); at += 5)
@@ -16,8 +17,8 @@ static int is_cold(const char *name)
     return 0;
 }
 
-int wtm_elf_symbol_accept(const struct wtm_object *object, const Elf64_Sym *entry, const char *name, int source,
-                          struct wtm_symbol *out)
+int wtm_elf_symbol_accept(const struct wtm_object *object, const Elf64_Sym *entry, const char *name,
+                          int source, struct wtm_symbol *out)
 {
     unsigned type = ELF64_ST_TYPE(entry->st_info), binding = ELF64_ST_BIND(entry->st_info);
     int global = binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE;
@@ -88,8 +89,8 @@ static int reserve(struct list *list, size_t more)
 
 static void note_go(struct wtm_object *object, const struct wtm_symbol *symbol)
 {
-    if (symbol->name[0] == 'r' && (!strcmp(symbol->name, "runtime.morestack") ||
-                                   !strcmp(symbol->name, "runtime.morestack.abi0")))
+    if (symbol->name[0] == 'r' &&
+        (!strcmp(symbol->name, "runtime.morestack") || !strcmp(symbol->name, "runtime.morestack.abi0")))
         object->is_go = 1;
 }
 
@@ -99,8 +100,8 @@ static int add_dynamic(struct list *list)
     int error = reserve(list, dynamic->symbol_count);
     for (uint32_t i = 1; !error && i < dynamic->symbol_count; i++) {
         const char *name = wtm_elf_dynamic_string(dynamic, dynamic->symbols[i].st_name);
-        list->count += (size_t)wtm_elf_symbol_accept(list->object, &dynamic->symbols[i], name, WTM_SYMBOL_DYNAMIC,
-                                                     &list->items[list->count]);
+        list->count += (size_t)wtm_elf_symbol_accept(list->object, &dynamic->symbols[i], name,
+                                                     WTM_SYMBOL_DYNAMIC, &list->items[list->count]);
     }
     return error;
 }
@@ -140,7 +141,8 @@ static int is_skipped(const struct skipped *skipped, unsigned section)
     return 0;
 }
 
-/* The version is cut where it stands: a name that shares the tail (`cpy@@V` in `memcpy@@V`) is cut at the same place. */
+/* The version is cut where it stands: a name that shares the tail (`cpy@@V` in `memcpy@@V`) is cut at the
+ * same place. */
 static char *plain_name(char *name)
 {
     if (name[0] == '@')
@@ -157,17 +159,18 @@ static void add_entries(struct list *list, const Elf64_Sym *entries, uint64_t co
     for (uint64_t i = 1; i < count; i++) {
         const Elf64_Sym *entry = &entries[i];
         unsigned type = ELF64_ST_TYPE(entry->st_info);
-        if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || entry->st_name >= strings_bytes ||
-            is_skipped(skipped, entry->st_shndx))
+        if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+            entry->st_name >= strings_bytes || is_skipped(skipped, entry->st_shndx))
             continue;
         struct wtm_symbol *next = &list->items[list->count];
-        list->count += (size_t)wtm_elf_symbol_accept(list->object, entry, plain_name(strings + entry->st_name),
-                                                     source, next);
+        list->count += (size_t)wtm_elf_symbol_accept(list->object, entry,
+                                                     plain_name(strings + entry->st_name), source, next);
     }
 }
 
 /* A symbol table of a file whose sections were read. 1: there was one. */
-static int add_table(struct list *list, struct wtm_elf_file *file, uint32_t type, int source, struct wtm_arena *arena)
+static int add_table(struct list *list, struct wtm_elf_file *file, uint32_t type, int source,
+                     struct wtm_arena *arena)
 {
     unsigned index = wtm_elf_file_section_of_type(file, type);
     if (!index)
@@ -228,7 +231,8 @@ static int add_files(struct list *list, struct wtm_object *object, enum wtm_symb
         note_go_sections(object, &own);
         if (!object->loaded && detail->level == WTM_LEVEL_NONE)
             add_table(list, &own, SHT_DYNSYM, WTM_SYMBOL_DYNAMIC, arena);
-        found = detail->level == WTM_LEVEL_NONE ? add_table(list, &own, SHT_SYMTAB, WTM_SYMBOL_STATIC, arena) : 0;
+        found =
+            detail->level == WTM_LEVEL_NONE ? add_table(list, &own, SHT_SYMTAB, WTM_SYMBOL_STATIC, arena) : 0;
         detail->has_symtab = found > 0;
         detail->file_looked_at = 1;
     }

@@ -114,7 +114,8 @@ static const char *parse_address(struct wtm_pattern *pattern, const char *body, 
     return pattern->handle ? NULL : "there is no memory for it";
 }
 
-static const char *parse_regex(struct wtm_pattern *pattern, const char *body, size_t length, struct wtm_arena *arena)
+static const char *parse_regex(struct wtm_pattern *pattern, const char *body, size_t length,
+                               struct wtm_arena *arena)
 {
     const char *reason = NULL;
     if (length < 2 || body[length - 1] != '/')
@@ -135,7 +136,8 @@ static int is_spelled(const char *body)
            !(next >= 'a' && next <= 'z') && !(next >= 'A' && next <= 'Z');
 }
 
-/* In a parameter list * is a pointer, unless it stands for a whole parameter; behind "operator" it is the operator. */
+/* In a parameter list * is a pointer, unless it stands for a whole parameter; behind "operator" it is the
+ * operator. */
 static int is_wild_at(const char *body, size_t i, size_t depth)
 {
     if (body[i] != '*' && body[i] != '?')
@@ -144,10 +146,12 @@ static int is_wild_at(const char *body, size_t i, size_t depth)
         return 0;
     if (!depth)
         return 1;
-    return body[i] == '*' && (body[i - 1] == '(' || body[i - 1] == ',') && (body[i + 1] == ')' || body[i + 1] == ',');
+    return depth == 1 && body[i] == '*' && (body[i - 1] == '(' || body[i - 1] == ',') &&
+           (body[i + 1] == ')' || body[i + 1] == ',');
 }
 
-/* The wildcards of a spelled pattern stay, every other character that a glob takes specially gets a backslash. */
+/* The wildcards of a spelled pattern stay, every other character that a glob takes specially gets a
+ * backslash. */
 static char *make_glob(struct wtm_pattern *pattern, const char *body, size_t length, struct wtm_arena *arena)
 {
     char *glob = wtm_arena_alloc(arena, 2 * length + 1);
@@ -164,7 +168,8 @@ static char *make_glob(struct wtm_pattern *pattern, const char *body, size_t len
     return glob;
 }
 
-static const char *parse_spelled(struct wtm_pattern *pattern, const char *body, size_t length, struct wtm_arena *arena)
+static const char *parse_spelled(struct wtm_pattern *pattern, const char *body, size_t length,
+                                 struct wtm_arena *arena)
 {
     static const char no_memory[] = "there is no memory for it";
     char *text = wtm_arena_alloc(arena, length + 1), *bare = wtm_arena_alloc(arena, length + 1);
@@ -202,7 +207,8 @@ static const char *module_plus(const char *text)
     return equal && equal < plus ? NULL : plus;
 }
 
-static const char *parse_body(struct wtm_pattern *pattern, const char *body, size_t length, struct wtm_arena *arena)
+static const char *parse_body(struct wtm_pattern *pattern, const char *body, size_t length,
+                              struct wtm_arena *arena)
 {
     const char *plus = *body == '/' ? NULL : module_plus(body);
     if (!length)
@@ -227,7 +233,8 @@ static const char *parse_body(struct wtm_pattern *pattern, const char *body, siz
     return NULL;
 }
 
-static const char *parse_pattern(struct wtm_pattern *pattern, const char *text, size_t length, struct wtm_arena *arena)
+static const char *parse_pattern(struct wtm_pattern *pattern, const char *text, size_t length,
+                                 struct wtm_arena *arena)
 {
     const char *body = text;
     pattern->text = text;
@@ -352,8 +359,8 @@ static int parse_list(struct parser *parser, const char *text)
     return error == -E2BIG ? 0 : error;
 }
 
-int wtm_patterns_parse(struct wtm_pattern_set *set, const char *text, const char *setting, struct wtm_arena *arena,
-                       wtm_complain *complain_, void *context)
+int wtm_patterns_parse(struct wtm_pattern_set *set, const char *text, const char *setting,
+                       struct wtm_arena *arena, wtm_complain *complain_, void *context)
 {
     struct parser parser = {
         .set = set, .setting = setting, .arena = arena, .complain = complain_, .context = context};

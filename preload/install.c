@@ -82,6 +82,7 @@ static int finish_target(const struct wtm_patch_request *request, const struct w
         return 0;
     }
     wtm_probes_ready(request->context);
+    wtm_probes_found(target->pattern);
     if (wtm_settings.verbose)
         wtm_log("timed: ", target->name, " (", target->object->name, ") ", method_names[request->patch->method]);
     return 1;
