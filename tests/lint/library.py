@@ -118,14 +118,12 @@ class Disassembly:
         return seen
 
 
-
 def hot_roots(code):
     """The functions of preload/trampoline.S, but not the one that the loader calls when it has loaded something."""
     with open(os.path.join(ROOT, 'preload', 'trampoline.S'), encoding='utf-8') as file:
         names = set(re.findall(r'^\s*\.type\s+(\w+),\s*@function', file.read(), re.M)) - {'wtm_watch_entry'}
     expect(len(names) >= 2 and names <= set(code.lines), f'functions of the trampoline: {names}, not all in the library')
     return names
-
 
 @check('nothing on the way of a timed call uses vector or x87 registers, or libc')
 def _(tools):
@@ -141,7 +139,6 @@ def _(tools):
                   if re.search(VECTOR, line) or re.search(X87, line)]
     expect(not wrong, 'on the way of a timed call:\n' + '\n'.join(wrong[:20]))
     return f'{len(reached)} functions'
-
 
 @check('nothing on the way of a timed call has a big stack frame')
 def _(tools):
