@@ -175,7 +175,8 @@ struct wtm_cell {
     int64_t subtracted;     /* all that was taken off the raw intervals of closed calls */
     uint64_t switched;      /* offset of this cell's SWITCHED chunk, or 0 */
     uint64_t late;          /* closed calls of which the interval could not be known (other thread's clock, foreign stack) */
-    uint64_t reserved[6];
+    uint64_t nested;        /* of `entered`: timed while an earlier call was open on the same stack (WTM_RECURSION=nest) */
+    uint64_t reserved[5];
     struct wtm_stats steady;
 };
 /* calls = entered + recursive; open = entered - abnormal - steady.calls - switched.real.calls - late */

@@ -128,7 +128,7 @@ static void add_cell(struct work *work, struct wtm_row *row, const struct wtm_ce
     row->late += cell->late;
     row->self_ns += (double)cell->self * rate->ns_per_tick;
     row->subtracted_ns += (double)cell->subtracted * rate->ns_per_tick;
-    row->recursive += cell->recursive;
+    row->recursive += cell->recursive + cell->nested;
     uint64_t entered = __atomic_load_n(&cell->entered, __ATOMIC_ACQUIRE);
     row->calls += entered + cell->recursive;
     row->open += entered > closed ? entered - closed : 0;

@@ -65,7 +65,7 @@ struct wtm_switched *wtm_cell_switched(struct wtm_thread *thread, struct wtm_cel
 static void reset_cell(struct wtm_cell *cell, unsigned open)
 {
     cell->entered = open;
-    cell->recursive = cell->abnormal = cell->late = 0;
+    cell->recursive = cell->abnormal = cell->late = cell->nested = 0;
     cell->self = cell->subtracted = 0;
     wtm_stats_clear(&cell->steady);
     struct wtm_switched *switched = cell->switched ? wtm_profile_at(cell->switched) : NULL;

@@ -9,6 +9,7 @@
 #include "preload/profile.h"
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 struct wtm_settings wtm_settings = {.cpu = -1};
 
@@ -130,6 +131,8 @@ static void read_one(const char *name, size_t length, const char *value)
 
 void wtm_config_read(char *const *environment)
 {
+    if (!environment)
+        environment = environ;
     for (; environment && *environment; environment++) {
         const char *entry = *environment, *equals = strchr(entry, '=');
         if (equals && !strncmp(entry, "WTM_", 4))

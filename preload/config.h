@@ -23,7 +23,7 @@ struct wtm_settings {
 };
 extern struct wtm_settings wtm_settings WTM_HIDDEN;
 
-/* Reads `environment`; complains of bad values and unknown WTM_* names through log.h and uses the defaults for them.
+/* Reads `environment` (NULL: the C library's); complains of bad values and unknown WTM_* names through log.h and uses the defaults for them.
  * Strings are kept by reference: programs may overwrite their environment, so they are copied first. */
 void wtm_config_read(char *const *environment) WTM_HIDDEN;
 

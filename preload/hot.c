@@ -16,7 +16,7 @@ static struct wtm_record no_records[2] = {{.sp = WTM_SP_BASE}, {.sp = WTM_SP_NON
 /* Generations of real threads are even, wtm_generation is never 1 or 3. */
 struct wtm_thread wtm_no_thread = {.generation = 1, .top = no_records, .base = no_records, .limit = no_records};
 struct wtm_thread wtm_muted_thread = {.generation = 3, .top = no_records, .base = no_records, .limit = no_records};
-__thread struct wtm_thread *wtm_thread = &wtm_no_thread;
+__thread struct wtm_thread *wtm_thread __attribute__((tls_model("initial-exec"))) = &wtm_no_thread;
 
 void wtm_stats_add(struct wtm_stats *stats, int64_t ticks)
 {

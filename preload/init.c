@@ -143,7 +143,7 @@ static void start(char **environment)
 /* The third argument is the environment: glibc gives constructors what main gets. */
 __attribute__((constructor)) static void begin(int argc, char **argv, char **environment)
 {
-    start(environment ? environment : environ);
+    start(environment);
 }
 
 __attribute__((destructor)) static void end(void)

@@ -25,6 +25,31 @@ OWN char *strcpy(char *to, const char *from);
 OWN char *strcat(char *to, const char *from);
 OWN char *strncat(char *to, const char *from, size_t most);
 
+/* Libraries linked into ours name these as their default allocators. They are given others, and never reach libc's. */
+OWN void *malloc(size_t bytes);
+OWN void *calloc(size_t count, size_t bytes);
+OWN void *realloc(void *old, size_t bytes);
+OWN void free(void *old);
+
+void *malloc(size_t bytes)
+{
+    return NULL;
+}
+
+void *calloc(size_t count, size_t bytes)
+{
+    return NULL;
+}
+
+void *realloc(void *old, size_t bytes)
+{
+    return NULL;
+}
+
+void free(void *old)
+{
+}
+
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
