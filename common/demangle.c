@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * C++ and Rust names by libiberty (linked statically; its files of demanglers may be linked into anything). */
+ * C++ and Rust names by libiberty (linked statically; its files of demanglers may be linked into anything).
+ */
 #include "common/demangle.h"
 #include "common/resolve.h"
+#include "common/spelling.h"
 #include "common/sys.h"
 #include <libiberty/demangle.h>
 #include <string.h>
@@ -33,7 +35,8 @@ static void take_text(const char *text, size_t length, void *context)
     demangler->length += length;
 }
 
-/* Rust's old names look like C++ and end in 17h and 16 hexadecimal digits; they must be tried as Rust first. */
+/* Rust's old names look like C++ and end in 17h and 16 hexadecimal digits; they must be tried as Rust first.
+ */
 static void demangle(struct job *job)
 {
     job->done = 0;
@@ -56,7 +59,8 @@ static void __attribute__((noinline)) guarded(void *context)
 }
 
 /* Calls on another stack. rbx holds this one's pointer meanwhile; the frame pointer lets debuggers pass. */
-static void __attribute__((noinline)) call_on_stack(void (*function)(void *), void *context, unsigned char *top)
+static void __attribute__((noinline))
+call_on_stack(void (*function)(void *), void *context, unsigned char *top)
 {
     __asm__ volatile("mov %%rsp, %%rbx\n\t"
                      "mov %[top], %%rsp\n\t"
@@ -64,9 +68,9 @@ static void __attribute__((noinline)) call_on_stack(void (*function)(void *), vo
                      "mov %%rbx, %%rsp"
                      : "+D"(context), [function] "+a"(function)
                      : [top] "r"(top)
-                     : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4",
-                       "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
-                       "memory", "cc");
+                     : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3",
+                       "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+                       "xmm14", "xmm15", "memory", "cc");
 }
 
 static int make_room(struct wtm_demangler *demangler)
@@ -95,6 +99,7 @@ const char *wtm_demangler_run(struct wtm_demangler *demangler, const char *mangl
     if (!job.done || !demangler->length)
         return NULL;
     demangler->text[demangler->length] = 0;
+    demangler->length = wtm_spelling_shorten(demangler->text, demangler->length);
     return demangler->text;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Separate debug files in the places where gdb looks: by build-id below /usr/lib/debug/.build-id, then by .gnu_debuglink
- * beside the object, in .debug/ there, and below /usr/lib/debug.
+ * Separate debug files in the places where gdb looks: by build-id below /usr/lib/debug/.build-id, then by
+ * .gnu_debuglink beside the object, in .debug/ there, and below /usr/lib/debug.
  * https://sourceware.org/gdb/current/onlinedocs/gdb.html/Separate-Debug-Files.html
  *
- * A file is taken when its build-id is that of the object; where one of them has none, a debuglink's CRC-32 over the
- * whole file must be right. */
+ * A file is taken when its build-id is that of the object; where one of them has none, a debuglink's CRC-32
+ * over the whole file must be right. */
 #include "common/elf_internal.h"
 #include <errno.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The dynamic section of a loaded object: what its tables are, and one name looked up as the loader does. No file is
- * read; each table must lie within a readable segment, or it is taken as absent. */
+ * The dynamic section of a loaded object: what its tables are, and one name looked up as the loader does. No
+ * file is read; each table must lie within a readable segment, or it is taken as absent. */
 #include "common/elf_internal.h"
 #include <string.h>
 
-/* glibc relocates the pointers of a writable dynamic section in place; the vdso's and other C libraries' stay file
- * addresses. What lies within the object as it stands is taken so. */
+/* glibc relocates the pointers of a writable dynamic section in place; the vdso's and other C libraries' stay
+ * file addresses. What lies within the object as it stands is taken so. */
 static uintptr_t pointer(const struct wtm_object *object, uint64_t value)
 {
     return wtm_object_contains(object, value) ? value : value + object->bias;
@@ -28,7 +28,8 @@ static uint32_t count_gnu(const struct wtm_object *object, const uint32_t *hash)
 {
     uint32_t buckets = hash[0], first = hash[1], bloom = hash[2], last = 0;
     const uint32_t *bucket = hash + 4 + 2 * (uint64_t)bloom;
-    if (!buckets || !bloom || !wtm_object_readable(object, (uintptr_t)hash, 16 + 8 * (uint64_t)bloom + 4 * (uint64_t)buckets))
+    if (!buckets || !bloom ||
+        !wtm_object_readable(object, (uintptr_t)hash, 16 + 8 * (uint64_t)bloom + 4 * (uint64_t)buckets))
         return 0;
     for (uint32_t i = 0; i < buckets; i++)
         last = bucket[i] > last ? bucket[i] : last;
@@ -56,11 +57,13 @@ static void count_symbols(const struct wtm_object *object, struct wtm_elf_dynami
         !wtm_object_readable(object, (uintptr_t)dynamic->symbols, count * sizeof(Elf64_Sym)))
         count = 0;
     dynamic->symbol_count = count;
-    if (dynamic->versions && !wtm_object_readable(object, (uintptr_t)dynamic->versions, count * sizeof(Elf64_Half)))
+    if (dynamic->versions &&
+        !wtm_object_readable(object, (uintptr_t)dynamic->versions, count * sizeof(Elf64_Half)))
         dynamic->versions = NULL;
 }
 
-/* `symbol_count` leaves out undefined symbols where nothing is exported, and relocations refer to just those. */
+/* `symbol_count` leaves out undefined symbols where nothing is exported, and relocations refer to just those.
+ */
 const Elf64_Sym *wtm_elf_dynamic_symbol(const struct wtm_object *object, uint32_t index)
 {
     const struct wtm_elf_dynamic *dynamic = &wtm_object_detail(object)->dynamic;
@@ -183,7 +186,8 @@ static void take(struct hits *hits, uint32_t index)
     const Elf64_Sym *entry = &dynamic->symbols[index];
     const char *name = wtm_elf_dynamic_string(dynamic, entry->st_name);
     struct wtm_symbol symbol;
-    if (strcmp(name, hits->name) || !wtm_elf_symbol_accept(hits->object, entry, name, WTM_SYMBOL_DYNAMIC, &symbol))
+    if (strcmp(name, hits->name) ||
+        !wtm_elf_symbol_accept(hits->object, entry, name, WTM_SYMBOL_DYNAMIC, &symbol))
         return;
     for (unsigned i = 0; i < hits->count; i++)
         if (hits->out[i].offset == symbol.offset && hits->out[i].ifunc == symbol.ifunc)
@@ -229,13 +233,15 @@ static void lookup_sysv(struct hits *hits, const uint32_t *table_, uint32_t symb
         return;
     const uint32_t *chain = table_ + 2 + table_[0];
     uint32_t index = table_[2 + hash % table_[0]];
-    for (uint32_t turns = 0; index && index < symbol_count && index < table_[1] && turns <= table_[1]; turns++) {
+    for (uint32_t turns = 0; index && index < symbol_count && index < table_[1] && turns <= table_[1];
+         turns++) {
         take(hits, index);
         index = chain[index];
     }
 }
 
-unsigned wtm_object_lookup_all(const struct wtm_object *object, const char *name, struct wtm_symbol *out, unsigned max)
+unsigned wtm_object_lookup_all(const struct wtm_object *object, const char *name, struct wtm_symbol *out,
+                               unsigned max)
 {
     struct hits hits = {object, name, out, 0, max};
     const struct wtm_elf_dynamic *dynamic = &wtm_object_detail(object)->dynamic;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads ELF files that nobody vouches for: pread into the arena, every offset and count checked against the size. */
+ * Reads ELF files that nobody vouches for: pread into the arena, every offset and count checked against the
+ * size. */
 #include "common/elf_internal.h"
 #include "common/sys.h"
 #include <errno.h>
@@ -26,7 +27,8 @@ int wtm_elf_file_read(const struct wtm_elf_file *file, uint64_t offset, void *to
     return 0;
 }
 
-void *wtm_elf_file_load(const struct wtm_elf_file *file, uint64_t offset, uint64_t bytes, struct wtm_arena *arena)
+void *wtm_elf_file_load(const struct wtm_elf_file *file, uint64_t offset, uint64_t bytes,
+                        struct wtm_arena *arena)
 {
     if (offset > file->size || bytes > file->size - offset || bytes > WTM_ELF_MAX_TABLE_BYTES)
         return NULL;
@@ -44,7 +46,8 @@ static int read_program_headers(struct wtm_elf_file *file)
     if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == PN_XNUM)
         return -ENOEXEC;
     uint64_t bytes = header->e_phnum * sizeof(Elf64_Phdr);
-    if (header->e_phoff <= file->head_bytes && bytes <= file->head_bytes - header->e_phoff && header->e_phoff % 8 == 0)
+    if (header->e_phoff <= file->head_bytes && bytes <= file->head_bytes - header->e_phoff &&
+        header->e_phoff % 8 == 0)
         file->phdr = (const Elf64_Phdr *)(file->head + header->e_phoff);
     else
         file->phdr = wtm_elf_file_load(file, header->e_phoff, bytes, file->arena);
@@ -210,7 +213,8 @@ unsigned wtm_elf_file_section_named(struct wtm_elf_file *file, const char *name)
     return 0;
 }
 
-void wtm_elf_notes_parse(struct wtm_elf_notes *notes, const unsigned char *bytes, size_t count, uint64_t alignment)
+void wtm_elf_notes_parse(struct wtm_elf_notes *notes, const unsigned char *bytes, size_t count,
+                         uint64_t alignment)
 {
     uint64_t align = alignment == 8 ? 8 : 4;
     for (uint64_t at = 0; count >= sizeof(Elf64_Nhdr) && at <= count - sizeof(Elf64_Nhdr);) {
@@ -232,8 +236,8 @@ void wtm_elf_notes_parse(struct wtm_elf_notes *notes, const unsigned char *bytes
     }
 }
 
-static void parse_notes_at(const struct wtm_elf_file *file, uint64_t offset, uint64_t bytes, uint64_t alignment,
-                           struct wtm_elf_notes *notes)
+static void parse_notes_at(const struct wtm_elf_file *file, uint64_t offset, uint64_t bytes,
+                           uint64_t alignment, struct wtm_elf_notes *notes)
 {
     if (bytes > 1 << 16)
         return;
@@ -246,8 +250,8 @@ static void parse_notes_at(const struct wtm_elf_file *file, uint64_t offset, uin
         wtm_elf_notes_parse(notes, copy, bytes, alignment);
 }
 
-/* Sections first where they were read: in files made by `objcopy --only-keep-debug` the program headers still tell the
- * offsets of the original. Without sections the program headers are what strip and packers leave. */
+/* Sections first where they were read: in files made by `objcopy --only-keep-debug` the program headers still
+ * tell the offsets of the original. Without sections the program headers are what strip and packers leave. */
 void wtm_elf_file_notes(const struct wtm_elf_file *file, struct wtm_elf_notes *notes)
 {
     for (unsigned i = 1; i < file->section_count; i++) {

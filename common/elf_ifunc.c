@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which body the loader chose for an IFUNC symbol. What it wrote into slots of the process is the truth: a resolver that
- * is called again may have side effects or (unlikely) answer otherwise. It is called only if nobody refers to the symbol. */
+ * Which body the loader chose for an IFUNC symbol. What it wrote into slots of the process is the truth: a
+ * resolver that is called again may have side effects or (unlikely) answer otherwise. It is called only if
+ * nobody refers to the symbol. */
 #include "common/elf_internal.h"
 #include <string.h>
 
@@ -12,7 +13,8 @@ struct query {
     size_t count;
 };
 
-/* Unbound slots of lazy binding point back into the PLT: [endbr64] push imm32. No compiler begins a function so. */
+/* Unbound slots of lazy binding point back into the PLT: [endbr64] push imm32. No compiler begins a function
+ * so. */
 static int is_plt_stub(const unsigned char *code)
 {
     static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -21,8 +23,8 @@ static int is_plt_stub(const unsigned char *code)
     return code[0] == 0x68;
 }
 
-/* A body lies in the object that defines the symbol, or in the vdso (time, gettimeofday); anything else in a slot is
- * another object's definition that took precedence. */
+/* A body lies in the object that defines the symbol, or in the vdso (time, gettimeofday); anything else in a
+ * slot is another object's definition that took precedence. */
 static int is_body(const struct query *query, uintptr_t value)
 {
     const struct wtm_object *object = query->object;
@@ -32,7 +34,8 @@ static int is_body(const struct query *query, uintptr_t value)
     if (wtm_object_executable(object, value - object->bias))
         return wtm_object_readable(object, value, STUB_BYTES) && !is_plt_stub((const unsigned char *)value);
     for (size_t i = 0; i < query->count; i++)
-        if (query->objects[i].is_vdso && wtm_object_executable(&query->objects[i], value - query->objects[i].bias))
+        if (query->objects[i].is_vdso &&
+            wtm_object_executable(&query->objects[i], value - query->objects[i].bias))
             return 1;
     return 0;
 }
@@ -77,12 +80,14 @@ static int refers(const struct query *query, const struct wtm_object *user, cons
         return 0;
     uint32_t index = (uint32_t)ELF64_R_SYM(relocation->r_info);
     const Elf64_Sym *entry = wtm_elf_dynamic_symbol(user, index);
-    if (!entry || strcmp(wtm_elf_dynamic_string(&wtm_object_detail(user)->dynamic, entry->st_name), query->name))
+    if (!entry ||
+        strcmp(wtm_elf_dynamic_string(&wtm_object_detail(user)->dynamic, entry->st_name), query->name))
         return 0;
     return version_fits(query, user, index);
 }
 
-static uintptr_t search(const struct query *query, const struct wtm_object *user, const Elf64_Rela *table, size_t count)
+static uintptr_t search(const struct query *query, const struct wtm_object *user, const Elf64_Rela *table,
+                        size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!refers(query, user, &table[i]))

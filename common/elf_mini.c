@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * .gnu_debugdata ("minidebuginfo"): an xz-compressed ELF file inside the object that has the .symtab which strip took.
- * Unpacked by liblzma's decoder with memory from the arena alone; built without liblzma it is just not read. */
+ * .gnu_debugdata ("minidebuginfo"): an xz-compressed ELF file inside the object that has the .symtab which
+ * strip took. Unpacked by liblzma's decoder with memory from the arena alone; built without liblzma it is
+ * just not read. */
 #include "common/elf_internal.h"
 #include <errno.h>
 
@@ -31,8 +32,8 @@ static int unpack(const unsigned char *packed, size_t packed_bytes, unsigned cha
         unsigned char *bytes = wtm_arena_alloc(scratch, capacity);
         if (!bytes)
             return -ENOMEM;
-        lzma_ret result = lzma_stream_buffer_decode(&limit, 0, &allocator, packed, &from, packed_bytes, bytes, &to,
-                                                    capacity);
+        lzma_ret result = lzma_stream_buffer_decode(&limit, 0, &allocator, packed, &from, packed_bytes, bytes,
+                                                    &to, capacity);
         if (result == LZMA_OK) {
             *out = bytes;
             *out_bytes = to;

@@ -15,7 +15,8 @@ int wtm_object_readable(const struct wtm_object *object, uintptr_t address, size
     for (unsigned i = 0; i < object->phdr_count; i++) {
         const Elf64_Phdr *segment = &object->phdr[i];
         if (segment->p_type == PT_LOAD && segment->p_flags & PF_R && offset >= segment->p_vaddr &&
-            offset - segment->p_vaddr <= segment->p_memsz && bytes <= segment->p_memsz - (offset - segment->p_vaddr))
+            offset - segment->p_vaddr <= segment->p_memsz &&
+            bytes <= segment->p_memsz - (offset - segment->p_vaddr))
             return 1;
     }
     return 0;
@@ -37,7 +38,8 @@ int wtm_object_contains(const struct wtm_object *object, uintptr_t address)
     uint64_t offset = address - object->bias;
     for (unsigned i = 0; i < object->phdr_count; i++) {
         const Elf64_Phdr *segment = &object->phdr[i];
-        if (segment->p_type == PT_LOAD && offset >= segment->p_vaddr && offset - segment->p_vaddr < segment->p_memsz)
+        if (segment->p_type == PT_LOAD && offset >= segment->p_vaddr &&
+            offset - segment->p_vaddr < segment->p_memsz)
             return 1;
     }
     return 0;
@@ -49,17 +51,35 @@ static const char *last_component(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The main program's name is empty in the loader's list. */
-static const char *program_path(struct wtm_arena *arena)
+static int is_name_of_loader(const char *name)
+{
+    return !strncmp(name, "ld-linux-x86-64.so", 18) || !strncmp(name, "ld-2.", 5) || !strcmp(name, "ld.so");
+}
+
+/* The main program's name is empty in the loader's list, and where it was started as `ld.so ./program` the
+ * kernel's executable is the loader. `code` is an address inside the program. */
+static const char *program_path(uintptr_t code, struct wtm_arena *arena)
 {
     char *path = wtm_arena_alloc(arena, MAX_PATH);
     if (!path)
         return "";
     long length = wtm_syscall3(SYS_readlink, (long)"/proc/self/exe", (long)path, MAX_PATH - 1);
-    return length > 0 ? path : "";
+    if (length > 0 && !is_name_of_loader(last_component(path)))
+        return path;
+    const char *mapped = wtm_elf_path_at(code, arena);
+    return mapped ? mapped : length > 0 ? path : "";
 }
 
-static int copy_segments(struct wtm_object *object, const Elf64_Phdr *phdr, unsigned count, struct wtm_arena *arena)
+static uintptr_t first_address(uintptr_t bias, const Elf64_Phdr *phdr, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (phdr[i].p_type == PT_LOAD)
+            return bias + phdr[i].p_vaddr;
+    return 0;
+}
+
+static int copy_segments(struct wtm_object *object, const Elf64_Phdr *phdr, unsigned count,
+                         struct wtm_arena *arena)
 {
     if (!count || count > MAX_SEGMENTS)
         return -ENOEXEC;
@@ -96,11 +116,6 @@ static void read_notes_in_memory(struct wtm_object *object)
     take_notes(object, &notes);
 }
 
-static int is_name_of_loader(const char *name)
-{
-    return !strncmp(name, "ld-linux-x86-64.so", 18) || !strncmp(name, "ld-2.", 5);
-}
-
 static int start(struct wtm_object *object, const char *path, struct wtm_arena *arena)
 {
     object->detail = wtm_arena_alloc(arena, sizeof(struct wtm_object_detail));
@@ -111,15 +126,15 @@ static int start(struct wtm_object *object, const char *path, struct wtm_arena *
     return 0;
 }
 
-int wtm_object_from_memory(struct wtm_object *object, const char *path, uintptr_t bias, const Elf64_Phdr *phdr,
-                           unsigned phdr_count, int is_main, struct wtm_arena *arena)
+int wtm_object_from_memory(struct wtm_object *object, const char *path, uintptr_t bias,
+                           const Elf64_Phdr *phdr, unsigned phdr_count, int is_main, struct wtm_arena *arena)
 {
     memset(object, 0, sizeof *object);
     object->bias = bias;
     object->loaded = 1;
     object->is_main = is_main;
     if (is_main && (!path || !*path))
-        path = program_path(arena);
+        path = program_path(first_address(bias, phdr, phdr_count), arena);
     int error = start(object, path ? path : "", arena);
     if (!error)
         error = copy_segments(object, phdr, phdr_count, arena);
@@ -131,7 +146,8 @@ int wtm_object_from_memory(struct wtm_object *object, const char *path, uintptr_
     read_notes_in_memory(object);
     const char *soname = dynamic->soname ? dynamic->soname : object->name;
     object->is_loader = !is_main && (is_name_of_loader(soname) || is_name_of_loader(object->name));
-    object->is_vdso = !is_main && (!strncmp(object->name, "linux-vdso.so", 13) || !strncmp(soname, "linux-vdso.so", 13));
+    object->is_vdso =
+        !is_main && (!strncmp(object->name, "linux-vdso.so", 13) || !strncmp(soname, "linux-vdso.so", 13));
     if (!*object->name && dynamic->soname)
         object->name = dynamic->soname;
     return 0;
@@ -196,8 +212,8 @@ int wtm_object_open_file(struct wtm_object *object, struct wtm_elf_file *file, s
     if (object->is_vdso || (!*object->path && !object->is_main))
         return -ENOENT;
     int error = -ENOENT;
-    /* The running program by way of the kernel: right also when its file was deleted or replaced. Started through the
-     * loader (ld.so ./program) this is the loader, and does not match. */
+    /* The running program by way of the kernel: right also when its file was deleted or replaced. Started
+     * through the loader (ld.so ./program) this is the loader, and does not match. */
     if (object->loaded && object->is_main)
         error = open_checked(object, "/proc/self/exe", file, scratch);
     if (error && *object->path)
@@ -205,6 +221,7 @@ int wtm_object_open_file(struct wtm_object *object, struct wtm_elf_file *file, s
     if (error == -ESTALE)
         object->note = replaced;
     else if (error && !object->note)
-        object->note = error == -ENOEXEC ? "its file on disk is no ELF object" : "its file on disk cannot be opened";
+        object->note =
+            error == -ENOEXEC ? "its file on disk is no ELF object" : "its file on disk cannot be opened";
     return error;
 }

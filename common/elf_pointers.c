@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Addresses of code that a loaded object's data holds: jump tables in position-independent code aside, whatever is
- * jumped to through memory is named by a relocation. */
+ * Addresses of code that a loaded object's data holds: jump tables in position-independent code aside,
+ * whatever is jumped to through memory is named by a relocation. */
 #include "common/elf_internal.h"
 #include <string.h>
 
@@ -48,8 +48,8 @@ static void add_rela(struct pointers *pointers, const Elf64_Rela *table, size_t 
     }
 }
 
-/* RELR: an even word is the address of a slot, an odd one a bitmap of the 63 slots that follow. The original values are
- * gone once relocated, so the slots are read as they are now. */
+/* RELR: an even word is the address of a slot, an odd one a bitmap of the 63 slots that follow. The original
+ * values are gone once relocated, so the slots are read as they are now. */
 static void add_relr(struct pointers *pointers, const uint64_t *table, size_t count)
 {
     const struct wtm_object *object = pointers->object;
@@ -104,7 +104,8 @@ static uintptr_t *sort(uintptr_t *items, uintptr_t *spare, size_t count)
     return items;
 }
 
-const uintptr_t *wtm_object_code_pointers(const struct wtm_object *object, struct wtm_arena *arena, size_t *count)
+const uintptr_t *wtm_object_code_pointers(const struct wtm_object *object, struct wtm_arena *arena,
+                                          size_t *count)
 {
     struct pointers pointers = {.object = object};
     *count = 0;

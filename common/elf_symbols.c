@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * All function symbols of an object in one sorted table: .dynsym from memory, then .symtab, then a separate debug file,
- * then .gnu_debugdata. A pair of address and name occurs once, whichever tables tell it. */
+ * All function symbols of an object in one sorted table: .dynsym from memory, then .symtab, then a separate
+ * debug file, then .gnu_debugdata. A pair of address and name occurs once, whichever tables tell it. */
 #include "common/elf_internal.h"
 #include <errno.h>
 #include <string.h>
 
 enum { MAX_SKIPPED = 8 };
 
-/* `foo.cold`, `foo.cold.3`, `foo.part.0.cold`: what the compiler moved out of the way; jumped to, never called. */
+/* `foo.cold`, `foo.cold.3`, `foo.part.0.cold`: what the compiler moved out of the way; jumped to, never
+ * called. */
 static int is_cold(const char *name)
 {
     for (const char *at = name; (at = strstr(at, ".cold")); at += 5)
@@ -16,8 +17,8 @@ static int is_cold(const char *name)
     return 0;
 }
 
-int wtm_elf_symbol_accept(const struct wtm_object *object, const Elf64_Sym *entry, const char *name, int source,
-                          struct wtm_symbol *out)
+int wtm_elf_symbol_accept(const struct wtm_object *object, const Elf64_Sym *entry, const char *name,
+                          int source, struct wtm_symbol *out)
 {
     unsigned type = ELF64_ST_TYPE(entry->st_info), binding = ELF64_ST_BIND(entry->st_info);
     int global = binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE;
@@ -41,53 +42,13 @@ int wtm_elf_symbol_accept(const struct wtm_object *object, const Elf64_Sym *entr
     return 1;
 }
 
-static int compare(const struct wtm_symbol *a, const struct wtm_symbol *b)
-{
-    if (a->offset != b->offset)
-        return a->offset < b->offset ? -1 : 1;
-    if (a->ifunc != b->ifunc)
-        return a->ifunc - b->ifunc;
-    return strcmp(a->name, b->name);
-}
-
-/* Merge sort, bottom up, from runs made by insertion. */
-void wtm_symbols_sort(struct wtm_symbol *symbols, struct wtm_symbol *scratch, size_t count)
-{
-    enum { RUN = 8 };
-    for (size_t low = 0; low < count; low += RUN) {
-        size_t high = low + RUN < count ? low + RUN : count;
-        for (size_t i = low + 1; i < high; i++) {
-            struct wtm_symbol moving = symbols[i];
-            size_t j = i;
-            for (; j > low && compare(&symbols[j - 1], &moving) > 0; j--)
-                symbols[j] = symbols[j - 1];
-            symbols[j] = moving;
-        }
-    }
-    struct wtm_symbol *from = symbols, *to = scratch;
-    for (size_t width = RUN; width < count; width *= 2) {
-        for (size_t low = 0; low < count; low += 2 * width) {
-            size_t middle = low + width < count ? low + width : count;
-            size_t high = low + 2 * width < count ? low + 2 * width : count;
-            size_t a = low, b = middle;
-            for (size_t i = low; i < high; i++)
-                to[i] = a < middle && (b >= high || compare(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
-        }
-        struct wtm_symbol *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != symbols)
-        memcpy(symbols, from, count * sizeof *symbols);
-}
-
 /* One fact of two: the better source stays, and what either knows. */
 static size_t merge_equal(struct wtm_symbol *symbols, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         struct wtm_symbol *last = kept ? &symbols[kept - 1] : NULL;
-        if (!last || compare(last, &symbols[i])) {
+        if (!last || wtm_symbols_compare(last, &symbols[i])) {
             symbols[kept++] = symbols[i];
             continue;
         }
@@ -128,8 +89,8 @@ static int reserve(struct list *list, size_t more)
 
 static void note_go(struct wtm_object *object, const struct wtm_symbol *symbol)
 {
-    if (symbol->name[0] == 'r' && (!strcmp(symbol->name, "runtime.morestack") ||
-                                   !strcmp(symbol->name, "runtime.morestack.abi0")))
+    if (symbol->name[0] == 'r' &&
+        (!strcmp(symbol->name, "runtime.morestack") || !strcmp(symbol->name, "runtime.morestack.abi0")))
         object->is_go = 1;
 }
 
@@ -139,9 +100,20 @@ static int add_dynamic(struct list *list)
     int error = reserve(list, dynamic->symbol_count);
     for (uint32_t i = 1; !error && i < dynamic->symbol_count; i++) {
         const char *name = wtm_elf_dynamic_string(dynamic, dynamic->symbols[i].st_name);
-        list->count += (size_t)wtm_elf_symbol_accept(list->object, &dynamic->symbols[i], name, WTM_SYMBOL_DYNAMIC,
-                                                     &list->items[list->count]);
+        list->count += (size_t)wtm_elf_symbol_accept(list->object, &dynamic->symbols[i], name,
+                                                     WTM_SYMBOL_DYNAMIC, &list->items[list->count]);
     }
+    return error;
+}
+
+/* What a lower level has read. */
+static int add_known(struct list *list)
+{
+    const struct wtm_object *object = list->object;
+    int error = reserve(list, object->symbol_count);
+    if (!error && object->symbol_count)
+        memcpy(list->items, object->symbols, object->symbol_count * sizeof *list->items);
+    list->count = error ? 0 : object->symbol_count;
     return error;
 }
 
@@ -169,7 +141,8 @@ static int is_skipped(const struct skipped *skipped, unsigned section)
     return 0;
 }
 
-/* The version is cut where it stands: a name that shares the tail (`cpy@@V` in `memcpy@@V`) is cut at the same place. */
+/* The version is cut where it stands: a name that shares the tail (`cpy@@V` in `memcpy@@V`) is cut at the
+ * same place. */
 static char *plain_name(char *name)
 {
     if (name[0] == '@')
@@ -186,17 +159,18 @@ static void add_entries(struct list *list, const Elf64_Sym *entries, uint64_t co
     for (uint64_t i = 1; i < count; i++) {
         const Elf64_Sym *entry = &entries[i];
         unsigned type = ELF64_ST_TYPE(entry->st_info);
-        if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || entry->st_name >= strings_bytes ||
-            is_skipped(skipped, entry->st_shndx))
+        if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+            entry->st_name >= strings_bytes || is_skipped(skipped, entry->st_shndx))
             continue;
         struct wtm_symbol *next = &list->items[list->count];
-        list->count += (size_t)wtm_elf_symbol_accept(list->object, entry, plain_name(strings + entry->st_name),
-                                                     source, next);
+        list->count += (size_t)wtm_elf_symbol_accept(list->object, entry,
+                                                     plain_name(strings + entry->st_name), source, next);
     }
 }
 
 /* A symbol table of a file whose sections were read. 1: there was one. */
-static int add_table(struct list *list, struct wtm_elf_file *file, uint32_t type, int source, struct wtm_arena *arena)
+static int add_table(struct list *list, struct wtm_elf_file *file, uint32_t type, int source,
+                     struct wtm_arena *arena)
 {
     unsigned index = wtm_elf_file_section_of_type(file, type);
     if (!index)
@@ -255,9 +229,10 @@ static int add_files(struct list *list, struct wtm_object *object, enum wtm_symb
     int found = 0;
     if (!error) {
         note_go_sections(object, &own);
-        if (!object->loaded)
+        if (!object->loaded && detail->level == WTM_LEVEL_NONE)
             add_table(list, &own, SHT_DYNSYM, WTM_SYMBOL_DYNAMIC, arena);
-        found = add_table(list, &own, SHT_SYMTAB, WTM_SYMBOL_STATIC, arena);
+        found =
+            detail->level == WTM_LEVEL_NONE ? add_table(list, &own, SHT_SYMTAB, WTM_SYMBOL_STATIC, arena) : 0;
         detail->has_symtab = found > 0;
         detail->file_looked_at = 1;
     }
@@ -271,10 +246,11 @@ static int add_files(struct list *list, struct wtm_object *object, enum wtm_symb
 
 static int publish(struct list *list, struct wtm_object *object, struct wtm_arena *arena)
 {
-    struct wtm_symbol *spare = wtm_arena_alloc(list->scratch, list->count * sizeof *spare);
-    if (!spare)
-        return -ENOMEM;
-    wtm_symbols_sort(list->items, spare, list->count);
+    if (object->symbols && list->count == object->symbol_count)
+        return 0; /* nothing came to what was there */
+    int error = wtm_symbols_sort(list->items, list->count, list->scratch);
+    if (error)
+        return error;
     size_t count = merge_equal(list->items, list->count);
     struct wtm_symbol *kept = wtm_arena_alloc(arena, count * sizeof *kept);
     if (!kept)
@@ -298,7 +274,7 @@ int wtm_object_read_to_level(struct wtm_object *object, enum wtm_symbol_level le
     int error = 0;
     /* With a .symtab of its own there is nothing that a debug file could add. */
     if (detail->level == WTM_LEVEL_NONE || !detail->has_symtab) {
-        error = add_dynamic(&list);
+        error = detail->level == WTM_LEVEL_NONE ? add_dynamic(&list) : add_known(&list);
         if (!error)
             error = add_files(&list, object, level, arena);
         if (!error)

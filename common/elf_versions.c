@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Names of symbol versions (memcpy@GLIBC_2.2.5 and memcpy@@GLIBC_2.14 are two functions). Read from a loaded object's
- * memory, each record checked before it is read. */
+ * Names of symbol versions (memcpy@GLIBC_2.2.5 and memcpy@@GLIBC_2.14 are two functions). Read from a loaded
+ * object's memory, each record checked before it is read. */
 #include "common/elf_internal.h"
 
-/* Definitions first, then needs: each is a chain of records that begin with fixed fields; `vna_other`, `vd_ndx` is what
- * the symbol's version index refers to. */
+/* Definitions first, then needs: each is a chain of records that begin with fixed fields; `vna_other`,
+ * `vd_ndx` is what the symbol's version index refers to. */
 static const char *definition_name(const struct wtm_object *object, const struct wtm_elf_dynamic *dynamic,
                                    unsigned index)
 {
@@ -23,7 +23,8 @@ static const char *definition_name(const struct wtm_object *object, const struct
     return NULL;
 }
 
-static const char *need_name(const struct wtm_object *object, const struct wtm_elf_dynamic *dynamic, unsigned index)
+static const char *need_name(const struct wtm_object *object, const struct wtm_elf_dynamic *dynamic,
+                             unsigned index)
 {
     uintptr_t at = dynamic->version_needs;
     for (unsigned turns = 0; at && turns < 0x8000; turns++) {
@@ -31,7 +32,8 @@ static const char *need_name(const struct wtm_object *object, const struct wtm_e
             return NULL;
         const Elf64_Verneed *record = (const Elf64_Verneed *)at;
         uintptr_t aux = at + record->vn_aux;
-        for (unsigned i = 0; i < record->vn_cnt && wtm_object_readable(object, aux, sizeof(Elf64_Vernaux)); i++) {
+        for (unsigned i = 0; i < record->vn_cnt && wtm_object_readable(object, aux, sizeof(Elf64_Vernaux));
+             i++) {
             const Elf64_Vernaux *entry = (const Elf64_Vernaux *)aux;
             if ((entry->vna_other & 0x7fff) == index)
                 return wtm_elf_dynamic_string(dynamic, entry->vna_name);

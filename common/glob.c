@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Globs. One place to come back to is enough: once a later star was reached, what an earlier one took is settled, so
- * there is no recursion and no exponential time. */
+ * Globs. One place to come back to is enough: once a later star was reached, what an earlier one took is
+ * settled, so there is no recursion and no exponential time. */
 #include "common/glob.h"
 #include <string.h>
 
-/* The end of a bracket expression at `pattern` ('['), or NULL when it is not closed and so stands for itself. */
+/* The end of a bracket expression at `pattern` ('['), or NULL when it is not closed and so stands for itself.
+ */
 static const char *bracket_end(const char *pattern)
 {
     const char *at = pattern + 1;
@@ -82,7 +83,8 @@ int wtm_glob_match(const char *pattern, const char *text, size_t text_length)
 int wtm_glob_is_glob(const char *pattern)
 {
     for (; *pattern; pattern++) {
-        if (*pattern == '*' || *pattern == '?' || *pattern == '\\' || (*pattern == '[' && bracket_end(pattern)))
+        if (*pattern == '*' || *pattern == '?' || *pattern == '\\' ||
+            (*pattern == '[' && bracket_end(pattern)))
             return 1;
     }
     return 0;

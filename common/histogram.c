@@ -74,7 +74,8 @@ void wtm_histogram_add_scaled(struct wtm_histogram *histogram, const struct wtm_
     }
 }
 
-/* Where in its bucket the call of rank `position` (0..1 within the bucket) is taken to lie. Buckets of width
+/* The first bucket holds 0 and all below it, which nobody can tell apart: 0, unless max is smaller still.
+ * Where in its bucket the call of rank `position` (0..1 within the bucket) is taken to lie. Buckets of width
  * 1 hold one value. Otherwise spread over the inner three quarters only: right within 0.4 % where calls fill
  * the bucket evenly, and never more than 7/8 of its width (2.8 %) off when all of them sit at one bound. */
 static double value_in_bucket(double low, double high, double position)
@@ -106,8 +107,6 @@ void wtm_histogram_quantiles(const struct wtm_histogram *histogram, double min, 
         uint64_t here = histogram->counts[bucket] ? histogram->counts[bucket] : 1;
         double low = wtm_histogram_low(bucket, histogram->sub_bits);
         double high = wtm_histogram_high(bucket, histogram->sub_bits);
-        if (bucket == 0 && min < 0)
-            low = min; /* everything below 0 is in the first one */
         if (bucket == histogram->buckets - 1 && max > high)
             high = max; /* and everything from 2^44 up in the last */
         double value = value_in_bucket(low, high, ((double)(rank - before) - 0.5) / (double)here);

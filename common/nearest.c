@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Nearest names by the restricted Damerau-Levenshtein distance (F. Damerau, CACM 7(3), 1964), only within the band that
- * the cut-off leaves. */
+ * Nearest names by the restricted Damerau-Levenshtein distance (F. Damerau, CACM 7(3), 1964), only within the
+ * band that the cut-off leaves. */
 #include "common/nearest.h"
 #include <stdint.h>
 #include <string.h>
@@ -15,12 +15,14 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-unsigned wtm_edit_distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned limit, int fold)
+unsigned wtm_edit_distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned limit,
+                           int fold)
 {
     uint8_t room[3][WTM_NEAREST_MAX_LENGTH + 2];
     uint8_t *before = room[0], *last = room[1], *row = room[2];
     unsigned far = limit + 1, n = (unsigned)a_length, m = (unsigned)b_length;
-    if (limit > 100 || n > WTM_NEAREST_MAX_LENGTH || m > WTM_NEAREST_MAX_LENGTH || (n > m ? n - m : m - n) > limit)
+    if (limit > 100 || n > WTM_NEAREST_MAX_LENGTH || m > WTM_NEAREST_MAX_LENGTH ||
+        (n > m ? n - m : m - n) > limit)
         return far;
     for (unsigned j = 0; j <= m; j++)
         last[j] = (uint8_t)least(j, far);
@@ -54,11 +56,14 @@ void wtm_nearest_begin(struct wtm_nearest *nearest, const char *wanted)
     nearest->wanted = wanted;
     nearest->length = (unsigned)(length < WTM_NEAREST_MAX_LENGTH ? length : WTM_NEAREST_MAX_LENGTH + 1);
     /* A third of the letters wrong is no misspelling any more. */
-    nearest->limit = nearest->length < 3 ? 0 : nearest->length < 6 ? 1 : nearest->length / 3 < 4 ? nearest->length / 3 : 4;
+    nearest->limit = nearest->length < 3       ? 0
+                     : nearest->length < 6     ? 1
+                     : nearest->length / 3 < 4 ? nearest->length / 3
+                                               : 4;
 }
 
-/* Fewer edits; then by exact case; then the longer common begin; then the shorter; then by the alphabet, so that the
- * order of the tables does not matter. */
+/* Fewer edits; then by exact case; then the longer common begin; then the shorter; then by the alphabet, so
+ * that the order of the tables does not matter. */
 static int is_nearer(const struct wtm_near_name *a, const struct wtm_near_name *b)
 {
     if (a->distance != b->distance)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * "Did you mean": keeps the three names nearest to a misspelt one. No memory but its own, about 2 KiB of stack. */
+ * "Did you mean": keeps the three names nearest to a misspelt one. No memory but its own, about 2 KiB of
+ * stack. */
 #ifndef WTM_COMMON_NEAREST_H
 #define WTM_COMMON_NEAREST_H
 
@@ -19,10 +20,12 @@ struct wtm_nearest {
 };
 
 void wtm_nearest_begin(struct wtm_nearest *nearest, const char *wanted);
-/* Offers a name, which must stay where it is. `text` of `length` bytes is what is compared, `name` what is kept. */
+/* Offers a name, which must stay where it is. `text` of `length` bytes is what is compared, `name` what is
+ * kept. */
 void wtm_nearest_offer(struct wtm_nearest *nearest, const char *name, const char *text, size_t length);
-/* Edits (insert, delete, change, swap of neighbours; optimal string alignment) from a to b; `limit` + 1 where it is more
- * than the limit. Lengths up to WTM_NEAREST_MAX_LENGTH. `fold`: letters' case does not count. */
-unsigned wtm_edit_distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned limit, int fold);
+/* Edits (insert, delete, change, swap of neighbours; optimal string alignment) from a to b; `limit` + 1 where
+ * it is more than the limit. Lengths up to WTM_NEAREST_MAX_LENGTH. `fold`: letters' case does not count. */
+unsigned wtm_edit_distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned limit,
+                           int fold);
 
 #endif

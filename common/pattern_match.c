@@ -14,7 +14,8 @@ static int names_file(const char *module, const char *file)
     const char *so = strstr(file, ".so");
     if (!so || (so[3] && so[3] != '.'))
         return 0;
-    return wtm_glob_match(module, file, (size_t)(so - file)) || wtm_glob_match(module, file, (size_t)(so - file) + 3);
+    return wtm_glob_match(module, file, (size_t)(so - file)) ||
+           wtm_glob_match(module, file, (size_t)(so - file) + 3);
 }
 
 int wtm_pattern_wants(const struct wtm_pattern *pattern, const struct wtm_object *object)
@@ -82,7 +83,8 @@ static size_t drop_clone(char *text, size_t length)
     return (size_t)(clone - text);
 }
 
-static int matches_spelled(const struct wtm_pattern *pattern, const char *name, struct wtm_demangler *demangler)
+static int matches_spelled(const struct wtm_pattern *pattern, const char *name,
+                           struct wtm_demangler *demangler)
 {
     if (!wtm_is_mangled(name) || (pattern->needle && !strstr(name, pattern->needle)))
         return 0;

@@ -22,6 +22,21 @@ struct parser {
     int in_file;
 };
 
+/* The library has only few of libc's string functions of its own; these two are not among them. */
+static int has_any(const char *text, const char *characters)
+{
+    while (*text && !strchr(characters, *text))
+        text++;
+    return *text != 0;
+}
+
+static const char *skip_spaces(const char *text)
+{
+    while (*text == ' ' || *text == '\t')
+        text++;
+    return text;
+}
+
 static void append(char *message, size_t *used, const char *text, size_t length)
 {
     size_t room = MESSAGE_BYTES - 1 - *used;
@@ -38,7 +53,7 @@ static void complain(const struct parser *parser, const char *text, size_t lengt
     size_t used = 0;
     if (!parser->complain)
         return;
-    append(message, &used, parser->setting, strnlen(parser->setting, SHOWN));
+    append(message, &used, parser->setting, strlen(parser->setting));
     append(message, &used, ": \"", 3);
     append(message, &used, text, length < SHOWN ? length : SHOWN);
     append(message, &used, length < SHOWN ? "\": " : "...\": ", length < SHOWN ? 3 : 6);
@@ -93,11 +108,14 @@ static const char *parse_address(struct wtm_pattern *pattern, const char *body, 
     if (parse_number(body, end, &pattern->address))
         return "an address is a number such as 0x401234, with =HANDLE behind it if it shall have a name";
     pattern->kind = WTM_PATTERN_ADDRESS;
-    pattern->handle = equal && equal[1] ? equal + 1 : wtm_arena_string(arena, pattern->text, strcspn(pattern->text, "="));
+    const char *text_end = strchr(pattern->text, '=');
+    size_t length = text_end ? (size_t)(text_end - pattern->text) : strlen(pattern->text);
+    pattern->handle = equal && equal[1] ? equal + 1 : wtm_arena_string(arena, pattern->text, length);
     return pattern->handle ? NULL : "there is no memory for it";
 }
 
-static const char *parse_regex(struct wtm_pattern *pattern, const char *body, size_t length, struct wtm_arena *arena)
+static const char *parse_regex(struct wtm_pattern *pattern, const char *body, size_t length,
+                               struct wtm_arena *arena)
 {
     const char *reason = NULL;
     if (length < 2 || body[length - 1] != '/')
@@ -111,14 +129,15 @@ static const char *parse_regex(struct wtm_pattern *pattern, const char *body, si
 
 static int is_spelled(const char *body)
 {
-    if (strstr(body, "::") || strpbrk(body, "(<> ~"))
+    if (strstr(body, "::") || has_any(body, "(<> ~"))
         return 1;
     char next = body[8];
     return !strncmp(body, "operator", 8) && next && !strchr("_.", next) && !(next >= '0' && next <= '9') &&
            !(next >= 'a' && next <= 'z') && !(next >= 'A' && next <= 'Z');
 }
 
-/* In a parameter list * is a pointer, unless it stands for a whole parameter; behind "operator" it is the operator. */
+/* In a parameter list * is a pointer, unless it stands for a whole parameter; behind "operator" it is the
+ * operator. */
 static int is_wild_at(const char *body, size_t i, size_t depth)
 {
     if (body[i] != '*' && body[i] != '?')
@@ -127,10 +146,12 @@ static int is_wild_at(const char *body, size_t i, size_t depth)
         return 0;
     if (!depth)
         return 1;
-    return body[i] == '*' && (body[i - 1] == '(' || body[i - 1] == ',') && (body[i + 1] == ')' || body[i + 1] == ',');
+    return depth == 1 && body[i] == '*' && (body[i - 1] == '(' || body[i - 1] == ',') &&
+           (body[i + 1] == ')' || body[i + 1] == ',');
 }
 
-/* The wildcards of a spelled pattern stay, every other character that a glob takes specially gets a backslash. */
+/* The wildcards of a spelled pattern stay, every other character that a glob takes specially gets a
+ * backslash. */
 static char *make_glob(struct wtm_pattern *pattern, const char *body, size_t length, struct wtm_arena *arena)
 {
     char *glob = wtm_arena_alloc(arena, 2 * length + 1);
@@ -147,7 +168,8 @@ static char *make_glob(struct wtm_pattern *pattern, const char *body, size_t len
     return glob;
 }
 
-static const char *parse_spelled(struct wtm_pattern *pattern, const char *body, size_t length, struct wtm_arena *arena)
+static const char *parse_spelled(struct wtm_pattern *pattern, const char *body, size_t length,
+                                 struct wtm_arena *arena)
 {
     static const char no_memory[] = "there is no memory for it";
     char *text = wtm_arena_alloc(arena, length + 1), *bare = wtm_arena_alloc(arena, length + 1);
@@ -179,13 +201,14 @@ static const char *parse_spelled(struct wtm_pattern *pattern, const char *body, 
 static const char *module_plus(const char *text)
 {
     const char *plus = strstr(text, "+0x");
-    if (!plus || plus == text || strpbrk(text, "(<> "))
+    if (!plus || plus == text || has_any(text, "(<> "))
         return NULL;
     const char *equal = strchr(text, '=');
     return equal && equal < plus ? NULL : plus;
 }
 
-static const char *parse_body(struct wtm_pattern *pattern, const char *body, size_t length, struct wtm_arena *arena)
+static const char *parse_body(struct wtm_pattern *pattern, const char *body, size_t length,
+                              struct wtm_arena *arena)
 {
     const char *plus = *body == '/' ? NULL : module_plus(body);
     if (!length)
@@ -210,14 +233,14 @@ static const char *parse_body(struct wtm_pattern *pattern, const char *body, siz
     return NULL;
 }
 
-static const char *parse_pattern(struct wtm_pattern *pattern, const char *text, size_t length, struct wtm_arena *arena)
+static const char *parse_pattern(struct wtm_pattern *pattern, const char *text, size_t length,
+                                 struct wtm_arena *arena)
 {
     const char *body = text;
     pattern->text = text;
     if (*body == '!') {
         pattern->exclude = 1;
-        body++;
-        body += strspn(body, " \t");
+        body = skip_spaces(body + 1);
     }
     /* /usr/lib/libx.so+0x10 begins with a slash as well. */
     const char *plus = *body == '/' && body[strlen(body) - 1] != '/' ? module_plus(body) : NULL;
@@ -230,8 +253,7 @@ static const char *parse_pattern(struct wtm_pattern *pattern, const char *text, 
         pattern->module = wtm_arena_string(arena, body, module);
         if (!pattern->module)
             return "there is no memory for it";
-        body += module + 1;
-        body += strspn(body, " \t");
+        body = skip_spaces(body + module + 1);
     }
     return parse_body(pattern, body, strlen(body), arena);
 }
@@ -337,8 +359,8 @@ static int parse_list(struct parser *parser, const char *text)
     return error == -E2BIG ? 0 : error;
 }
 
-int wtm_patterns_parse(struct wtm_pattern_set *set, const char *text, const char *setting, struct wtm_arena *arena,
-                       wtm_complain *complain_, void *context)
+int wtm_patterns_parse(struct wtm_pattern_set *set, const char *text, const char *setting,
+                       struct wtm_arena *arena, wtm_complain *complain_, void *context)
 {
     struct parser parser = {
         .set = set, .setting = setting, .arena = arena, .complain = complain_, .context = context};

@@ -8,8 +8,8 @@ static int is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A path begins with a slash like a regular expression does: it is one when a second slash, and nothing that only a
- * regular expression has, comes before the colon. */
+/* A path begins with a slash like a regular expression does: it is one when a second slash, and nothing that
+ * only a regular expression has, comes before the colon. */
 size_t wtm_split_module(const char *pattern, size_t length)
 {
     int slashes = 0;
@@ -27,8 +27,8 @@ size_t wtm_split_module(const char *pattern, size_t length)
     return 0;
 }
 
-/* The end of a /regex/ at `text`: behind the first slash that is not escaped and has the list's end, a comma or space
- * behind it. 0: it is not closed. */
+/* The end of a /regex/ at `text`: behind the first slash that is not escaped and has the list's end, a comma
+ * or space behind it. 0: it is not closed. */
 static size_t regex_length(const char *text)
 {
     for (size_t i = 1; text[i]; i++) {
@@ -58,7 +58,8 @@ static size_t skip_operator(const char *text, size_t i)
     return i;
 }
 
-/* Up to the comma outside brackets; up to any comma when `nested` is 0. Tells in `open` whether one stayed open. */
+/* Up to the comma outside brackets; up to any comma when `nested` is 0. Tells in `open` whether one stayed
+ * open. */
 static size_t plain_length(const char *text, int nested, int *open)
 {
     size_t round = 0, angle = 0, i = 0;

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The first pattern of a comma-separated list: begin and length without the spaces around it (length 0: an empty one),
- * and where the rest of the list begins. Commas inside () or <> or a /regex/ do not separate. */
+/* The first pattern of a comma-separated list: begin and length without the spaces around it (length 0: an
+ * empty one), and where the rest of the list begins. Commas inside () or <> or a /regex/ do not separate. */
 void wtm_split_next(const char *list, size_t *begin, size_t *length, size_t *next);
 /* Length of the `module` in module:rest; 0 when there is none (ns::name has none). */
 size_t wtm_split_module(const char *pattern, size_t length);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Functions that must not be timed through their return address, known by name: they pop, save or look at it, are not
- * entered by a call, or are called with a convention of their own. */
+ * Functions that must not be timed through their return address, known by name: they pop, save or look at it,
+ * are not entered by a call, or are called with a convention of their own. */
 #include "common/resolve.h"
 #include <string.h>
 
@@ -99,13 +99,15 @@ static int matches(const char *pattern, const char *name)
     return pattern[length - 1] == '*' ? !strncmp(pattern, name, length - 1) : !strcmp(pattern, name);
 }
 
-/* Go's linker writes import/path.Name and type..methods; what cgo links in is named as C names are. The runtime's
- * assembler routines without a dot that are entered on Go's own terms are the few below. */
+/* Go's linker writes import/path.Name and type..methods; what cgo links in is named as C names are. The
+ * runtime's assembler routines without a dot that are entered on Go's own terms are the few below. */
 static int is_go_name(const char *name)
 {
-    static const char *const own[] = {"crosscall*", "_rt0_*", "_cgo_topofstack", "_cgo_panic", "gogo", "callRet",
-                                      "setg_gcc", "gosave_systemstack_switch", "aeshashbody", "memeqbody", "cmpbody",
-                                      "indexbody", "indexbytebody", "countbody", "debugCall*", "gcWriteBarrier*"};
+    static const char *const own[] = {
+        "crosscall*",    "_rt0_*",    "_cgo_topofstack", "_cgo_panic",
+        "gogo",          "callRet",   "setg_gcc",        "gosave_systemstack_switch",
+        "aeshashbody",   "memeqbody", "cmpbody",         "indexbody",
+        "indexbytebody", "countbody", "debugCall*",      "gcWriteBarrier*"};
     static const char *const clones[] = {".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm."};
     const char *dot = strchr(name + (*name != 0), '.');
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compiles an extended regular expression: recursive descent, states emitted in the order of the text, repetition by
- * copying the states of what is repeated. */
+ * Compiles an extended regular expression: recursive descent, states emitted in the order of the text,
+ * repetition by copying the states of what is repeated. */
 #include "common/regex_internal.h"
 #include <string.h>
 
@@ -71,10 +71,10 @@ static void invert(uint64_t *set)
 /* Ranges as pairs of characters; 0 where there is no such class. */
 static const char *class_ranges(const char *name, size_t length)
 {
-    static const char *const classes[][2] = {
-        {"alpha", "azAZ"}, {"digit", "09"}, {"alnum", "azAZ09"}, {"upper", "AZ"}, {"lower", "az"},
-        {"xdigit", "09afAF"}, {"space", "\t\r  "}, {"blank", "\t\t  "}, {"punct", "!/:@[`{~"}, {"print", " ~"},
-        {"graph", "!~"}, {"word", "azAZ09__"}};
+    static const char *const classes[][2] = {{"alpha", "azAZ"},   {"digit", "09"},     {"alnum", "azAZ09"},
+                                             {"upper", "AZ"},     {"lower", "az"},     {"xdigit", "09afAF"},
+                                             {"space", "\t\r  "}, {"blank", "\t\t  "}, {"punct", "!/:@[`{~"},
+                                             {"print", " ~"},     {"graph", "!~"},     {"word", "azAZ09__"}};
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strlen(classes[i][0]) == length && !memcmp(classes[i][0], name, length))
             return classes[i][1];
@@ -111,7 +111,8 @@ static int bracket(struct compiler *compiler)
     int negated = compiler->at < compiler->end && *compiler->at == '^', first = 1;
     if (!set)
         return -1;
-    for (compiler->at += negated; compiler->at < compiler->end && (first || *compiler->at != ']'); first = 0) {
+    for (compiler->at += negated; compiler->at < compiler->end && (first || *compiler->at != ']');
+         first = 0) {
         int named = *compiler->at == '[' ? named_class(compiler, set) : 0;
         if (named < 0)
             return -1;
@@ -226,7 +227,8 @@ static int optional(struct compiler *compiler, unsigned from)
     return insert(compiler, from, WTM_REGEX_SPLIT, from + 1, compiler->regex->state_count + 1);
 }
 
-/* x{low,high}: x as often as it must be, then x* or optional ones. The first x stands at [from, to) already. */
+/* x{low,high}: x as often as it must be, then x* or optional ones. The first x stands at [from, to) already.
+ */
 static int repeat(struct compiler *compiler, unsigned from, int low, int high)
 {
     struct wtm_regex *regex = compiler->regex;
@@ -267,7 +269,8 @@ static int braces(struct compiler *compiler, int *low, int *high)
         if (!bounded)
             *high = NO_LIMIT;
     }
-    if (!found || compiler->at == compiler->end || *compiler->at != '}' || (*high != NO_LIMIT && *high < *low))
+    if (!found || compiler->at == compiler->end || *compiler->at != '}' ||
+        (*high != NO_LIMIT && *high < *low))
         return fail(compiler, "its {} are not of the form {m}, {m,} or {m,n}");
     compiler->at++;
     return 0;
@@ -306,7 +309,8 @@ static int piece(struct compiler *compiler)
 
 static int sequence(struct compiler *compiler)
 {
-    while (compiler->at < compiler->end && *compiler->at != '|' && !(*compiler->at == ')' && compiler->nesting))
+    while (compiler->at < compiler->end && *compiler->at != '|' &&
+           !(*compiler->at == ')' && compiler->nesting))
         if (piece(compiler))
             return -1;
     return 0;
@@ -360,7 +364,8 @@ static struct wtm_regex *keep(const struct wtm_regex *made, struct wtm_arena *ar
     return regex;
 }
 
-struct wtm_regex *wtm_regex_compile(const char *pattern, size_t length, struct wtm_arena *arena, const char **reason)
+struct wtm_regex *wtm_regex_compile(const char *pattern, size_t length, struct wtm_arena *arena,
+                                    const char **reason)
 {
     struct wtm_arena scratch = {0};
     struct wtm_regex made = {0}, *result = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * From patterns to candidates. Plain names cost a look into the loader's hash tables and, where an object's file has a
- * .symtab, a walk through that; debug files are opened only for names found nowhere, or for sweeps that name a module. */
+ * From patterns to candidates. Plain names cost a look into the loader's hash tables and, where an object's
+ * file has a .symtab, a walk through that; debug files are opened only for names found nowhere, or for sweeps
+ * that name a module. */
 #include "common/resolve_internal.h"
 #include <errno.h>
 #include <string.h>
@@ -25,8 +26,8 @@ static int applies(const struct wtm_pattern *pattern, const struct wtm_object *o
     return pattern->module || !is_apart(object) || !wtm_pattern_sweeps(pattern);
 }
 
-static int add_candidate(struct wtm_resolver *resolver, struct wtm_object *object, const struct wtm_symbol *symbol,
-                         size_t pattern, int is_address)
+static int add_candidate(struct wtm_resolver *resolver, struct wtm_object *object,
+                         const struct wtm_symbol *symbol, size_t pattern, int is_address)
 {
     if (resolver->candidate_count == resolver->candidate_capacity) {
         size_t capacity = resolver->candidate_capacity ? resolver->candidate_capacity * 2 : 64;
@@ -39,9 +40,12 @@ static int add_candidate(struct wtm_resolver *resolver, struct wtm_object *objec
         resolver->candidate_capacity = capacity;
     }
     int reserve = !is_address && is_apart(object) && !resolver->set->patterns[pattern].module;
-    resolver->candidates[resolver->candidate_count++] = (struct wtm_candidate){
-        .object = object, .symbol = *symbol, .pattern = (uint32_t)pattern, .reserve = (uint8_t)reserve,
-        .is_address = (uint8_t)is_address};
+    resolver->candidates[resolver->candidate_count++] =
+        (struct wtm_candidate){.object = object,
+                               .symbol = *symbol,
+                               .pattern = (uint32_t)pattern,
+                               .reserve = (uint8_t)reserve,
+                               .is_address = (uint8_t)is_address};
     (reserve ? resolver->reserve_hits : resolver->hits)[pattern]++;
     return 0;
 }
@@ -55,16 +59,16 @@ static int is_plain_c(const struct wtm_object *object)
 /* How much of an object must be read for one pattern. */
 static enum wtm_symbol_level level_for(struct wtm_object *object, const struct wtm_pattern *pattern)
 {
-    const struct wtm_elf_dynamic *dynamic = &wtm_object_detail(object)->dynamic;
     if (wtm_pattern_sweeps(pattern))
-        return pattern->module || (object->is_main && !wtm_object_has_symtab(object)) ? WTM_LEVEL_ALL : WTM_LEVEL_OWN;
+        return pattern->module || (object->is_main && !wtm_object_has_symtab(object)) ? WTM_LEVEL_ALL
+                                                                                      : WTM_LEVEL_OWN;
     if (pattern->kind == WTM_PATTERN_SPELLED)
         return is_plain_c(object) && !pattern->module ? WTM_LEVEL_NONE : WTM_LEVEL_OWN;
-    /* A plain name: hash tables do, unless there may be a local function or a C++ one of that name. The loader's and the
+    /* A plain name: hash tables do, unless there may be a local function of that name. The loader's and the
      * vdso's own are looked at only if the name is found nowhere. */
     if (is_apart(object) && object->loaded && !pattern->module)
         return WTM_LEVEL_NONE;
-    return !object->loaded || dynamic->needs_cxx || wtm_object_has_symtab(object) ? WTM_LEVEL_OWN : WTM_LEVEL_NONE;
+    return !object->loaded || wtm_object_has_symtab(object) ? WTM_LEVEL_OWN : WTM_LEVEL_NONE;
 }
 
 static int read_level(struct wtm_resolver *resolver, struct wtm_object *object, enum wtm_symbol_level level)
@@ -77,8 +81,8 @@ static int read_level(struct wtm_resolver *resolver, struct wtm_object *object, 
     return error == -ENOMEM ? error : 0; /* others: what there is of it counts */
 }
 
-static int match_table(struct wtm_resolver *resolver, struct wtm_object *object, const size_t *patterns, size_t count,
-                       unsigned from_source)
+static int match_table(struct wtm_resolver *resolver, struct wtm_object *object, const size_t *patterns,
+                       size_t count, unsigned from_source)
 {
     int error = 0;
     for (size_t s = 0; s < object->symbol_count && !error; s++) {
@@ -144,8 +148,33 @@ static int scan_object(struct wtm_resolver *resolver, struct wtm_object *object,
     return error;
 }
 
-/* Names that nothing has matched yet: now debug files are worth their cost. With libraries loaded later only where a
- * module was named, since elsewhere the name may long have been found. */
+/* Names that nothing has matched yet, in what a higher level adds. */
+static int scan_further(struct wtm_resolver *resolver, struct wtm_object *object, size_t *list, size_t count,
+                        enum wtm_symbol_level level)
+{
+    enum wtm_symbol_level before = wtm_object_detail(object)->level;
+    if (!count || before >= level)
+        return 0;
+    int error = read_level(resolver, object, level);
+    return error ? error
+                 : match_table(resolver, object, list, count, before == WTM_LEVEL_OWN ? WTM_SYMBOL_DEBUG : 0);
+}
+
+/* An exported C++ function outside namespaces: no hash table finds it by its plain name. Only then is a table
+ * of (often tens of thousands of) C++ names read. */
+static int scan_cxx(struct wtm_resolver *resolver, struct wtm_object *object, size_t *list)
+{
+    size_t count = 0;
+    if (!wtm_object_detail(object)->dynamic.needs_cxx)
+        return 0;
+    for (size_t i = 0; i < resolver->set->count; i++)
+        if (!resolver->found[i] && applies(&resolver->set->patterns[i], object))
+            list[count++] = i;
+    return scan_further(resolver, object, list, count, WTM_LEVEL_OWN);
+}
+
+/* Now debug files are worth their cost. With libraries loaded later only where a module was named, since
+ * elsewhere the name may long have been found. */
 static int scan_debug(struct wtm_resolver *resolver, struct wtm_object *object, size_t *list)
 {
     size_t count = 0;
@@ -154,13 +183,7 @@ static int scan_debug(struct wtm_resolver *resolver, struct wtm_object *object, 
         if (!resolver->found[i] && (pattern->module || !resolver->first) && applies(pattern, object))
             list[count++] = i;
     }
-    if (!count)
-        return 0;
-    enum wtm_symbol_level before = wtm_object_detail(object)->level;
-    int error = before == WTM_LEVEL_ALL ? 0 : read_level(resolver, object, WTM_LEVEL_ALL);
-    if (error || before == WTM_LEVEL_ALL)
-        return error;
-    return match_table(resolver, object, list, count, before == WTM_LEVEL_OWN ? WTM_SYMBOL_DEBUG : 0);
+    return scan_further(resolver, object, list, count, WTM_LEVEL_ALL);
 }
 
 static int scan_objects(struct wtm_resolver *resolver,
@@ -210,12 +233,14 @@ static int add_addresses(struct wtm_resolver *resolver)
     return error;
 }
 
-void wtm_resolver_symbols_at(const struct wtm_object *object, uint64_t offset, wtm_symbol_visit *visit, void *context)
+void wtm_resolver_symbols_at(const struct wtm_object *object, uint64_t offset, wtm_symbol_visit *visit,
+                             void *context)
 {
     const struct wtm_elf_dynamic *dynamic = &wtm_object_detail(object)->dynamic;
     if (wtm_object_detail(object)->level) {
         const struct wtm_symbol *symbol = wtm_object_symbols_at(object, offset);
-        for (; symbol && symbol < object->symbols + object->symbol_count && symbol->offset == offset; symbol++)
+        for (; symbol && symbol < object->symbols + object->symbol_count && symbol->offset == offset;
+             symbol++)
             visit(context, symbol);
         return;
     }
@@ -223,8 +248,8 @@ void wtm_resolver_symbols_at(const struct wtm_object *object, uint64_t offset, w
         struct wtm_symbol symbol;
         if (dynamic->symbols[i].st_value == offset &&
             wtm_elf_symbol_accept(object, &dynamic->symbols[i],
-                                  wtm_elf_dynamic_string(dynamic, dynamic->symbols[i].st_name), WTM_SYMBOL_DYNAMIC,
-                                  &symbol))
+                                  wtm_elf_dynamic_string(dynamic, dynamic->symbols[i].st_name),
+                                  WTM_SYMBOL_DYNAMIC, &symbol))
             visit(context, &symbol);
     }
 }
@@ -238,6 +263,8 @@ static int collect(struct wtm_resolver *resolver)
         return -ENOMEM;
     int error = scan_objects(resolver, scan_object);
     if (!error)
+        error = scan_objects(resolver, scan_cxx);
+    if (!error)
         error = scan_objects(resolver, scan_debug);
     return error ? error : add_addresses(resolver);
 }
@@ -245,12 +272,8 @@ static int collect(struct wtm_resolver *resolver)
 int wtm_resolve(const struct wtm_pattern_set *set, struct wtm_object *objects, size_t count, size_t first,
                 uintptr_t own_base, struct wtm_arena *arena, struct wtm_resolution *out)
 {
-    struct wtm_resolver resolver = {.set = set,
-                                    .objects = objects,
-                                    .count = count,
-                                    .first = first,
-                                    .own_base = own_base,
-                                    .arena = arena};
+    struct wtm_resolver resolver = {
+        .set = set, .objects = objects, .count = count, .first = first, .own_base = own_base, .arena = arena};
     memset(out, 0, sizeof *out);
     if (!set->count)
         return 0;

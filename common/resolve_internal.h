@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * State of one wtm_resolve(), shared by its files: resolve.c collects candidates, resolve_targets.c makes targets of them,
- * resolve_missing.c tells what was not found. */
+ * State of one wtm_resolve(), shared by its files: resolve.c collects candidates, resolve_targets.c makes
+ * targets of them, resolve_missing.c tells what was not found. */
 #ifndef WTM_COMMON_RESOLVE_INTERNAL_H
 #define WTM_COMMON_RESOLVE_INTERNAL_H
 
@@ -11,7 +11,8 @@ struct wtm_candidate {
     struct wtm_object *object;
     struct wtm_symbol symbol; /* of an address: offset, and the handle as name */
     uint32_t pattern;
-    uint8_t reserve;          /* in the loader or the vdso, and nobody asked for these: counts if there is nothing else */
+    uint8_t
+        reserve; /* in the loader or the vdso, and nobody asked for these: counts if there is nothing else */
     uint8_t is_address;
 };
 
@@ -34,7 +35,8 @@ struct wtm_resolver {
 int wtm_resolver_is_own(const struct wtm_resolver *resolver, const struct wtm_object *object);
 /* Calls `visit` with each symbol at an offset, whether the object's symbols were read or not. */
 typedef void wtm_symbol_visit(void *context, const struct wtm_symbol *symbol);
-void wtm_resolver_symbols_at(const struct wtm_object *object, uint64_t offset, wtm_symbol_visit *visit, void *context);
+void wtm_resolver_symbols_at(const struct wtm_object *object, uint64_t offset, wtm_symbol_visit *visit,
+                             void *context);
 
 int wtm_resolver_make_targets(struct wtm_resolver *resolver, struct wtm_resolution *out);
 int wtm_resolver_tell_missing(struct wtm_resolver *resolver, struct wtm_resolution *out);

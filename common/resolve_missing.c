@@ -21,18 +21,20 @@ static void offer_plain(struct search *search, const struct wtm_symbol *symbol)
     size_t length;
     const char *word = wtm_spelling_unscoped(symbol->name, &length);
     if (!word) {
-        wtm_nearest_offer(&search->nearest, symbol->name, symbol->name, wtm_spelling_base_length(symbol->name));
+        wtm_nearest_offer(&search->nearest, symbol->name, symbol->name,
+                          wtm_spelling_base_length(symbol->name));
         return;
     }
-    if (wtm_edit_distance(search->nearest.wanted, search->nearest.length, word, length, search->nearest.limit, 1) >
-        search->nearest.limit)
+    if (wtm_edit_distance(search->nearest.wanted, search->nearest.length, word, length, search->nearest.limit,
+                          1) > search->nearest.limit)
         return;
     char *copy = wtm_arena_string(&search->resolver->scratch, word, length);
     if (copy)
         wtm_nearest_offer(&search->nearest, copy, copy, length);
 }
 
-/* Compared without parameters, shown with them if the user wrote some: an overload that does not exist is near. */
+/* Compared without parameters, shown with them if the user wrote some: an overload that does not exist is
+ * near. */
 static void offer_spelled(struct search *search, const struct wtm_symbol *symbol)
 {
     struct wtm_demangler *demangler = &search->resolver->demangler;
@@ -87,7 +89,8 @@ static const char *nearest_names(struct wtm_resolver *resolver, const struct wtm
     struct search search = {.resolver = resolver, .pattern = pattern};
     if ((pattern->kind != WTM_PATTERN_NAME && pattern->kind != WTM_PATTERN_SPELLED) || pattern->wild)
         return NULL;
-    const char *wanted = pattern->body, *parameters = pattern->parameters ? wtm_spelling_parameters(wanted) : NULL;
+    const char *wanted = pattern->body,
+               *parameters = pattern->parameters ? wtm_spelling_parameters(wanted) : NULL;
     if (parameters)
         wanted = wtm_arena_string(&resolver->scratch, wanted, (size_t)(parameters - wanted));
     if (!wanted)
@@ -96,7 +99,8 @@ static const char *nearest_names(struct wtm_resolver *resolver, const struct wtm
     for (size_t i = 0; i < resolver->count; i++) {
         const struct wtm_object *object = &resolver->objects[i];
         int apart = object->is_loader || object->is_vdso;
-        if (wtm_resolver_is_own(resolver, object) || !wtm_pattern_wants(pattern, object) || (apart && !pattern->module))
+        if (wtm_resolver_is_own(resolver, object) || !wtm_pattern_wants(pattern, object) ||
+            (apart && !pattern->module))
             continue;
         offer_object(&search, object);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * From candidates to targets: IFUNCs become the body that was chosen, names of one address become one target, and what
- * is known not to be timeable gets its refusal. */
+ * From candidates to targets: IFUNCs become the body that was chosen, names of one address become one target,
+ * and what is known not to be timeable gets its refusal. */
 #include "common/resolve_internal.h"
 #include "common/spelling.h"
 #include <errno.h>
@@ -16,12 +16,12 @@ struct name_node {
 /* A target while candidates are still being added to it. */
 struct draft {
     struct wtm_target target;
-    struct wtm_symbol symbol;    /* whose name is shown */
-    uint32_t pattern;            /* that matched first */
-    struct name_node *names;     /* of candidates, newest first */
+    struct wtm_symbol symbol; /* whose name is shown */
+    uint32_t pattern;         /* that matched first */
+    struct name_node *names;  /* of candidates, newest first */
     uint8_t asked, is_address, is_ifunc, excluded;
-    uint8_t at_resolver;         /* an IFUNC whose body is not known: on disk, or when nobody could tell */
-    uint32_t next_in_bucket;     /* index + 1 */
+    uint8_t at_resolver;     /* an IFUNC whose body is not known: on disk, or when nobody could tell */
+    uint32_t next_in_bucket; /* index + 1 */
 };
 
 struct drafts {
@@ -41,7 +41,8 @@ static const struct wtm_object *object_at(const struct wtm_resolver *resolver, u
 }
 
 /* Where a candidate's body is. An IFUNC that cannot be resolved stays at its resolver. */
-static void place(const struct wtm_resolver *resolver, const struct wtm_candidate *candidate, struct draft *draft)
+static void place(const struct wtm_resolver *resolver, const struct wtm_candidate *candidate,
+                  struct draft *draft)
 {
     const struct wtm_object *object = candidate->object;
     struct wtm_target *target = &draft->target;
@@ -49,7 +50,8 @@ static void place(const struct wtm_resolver *resolver, const struct wtm_candidat
     target->size = candidate->symbol.size;
     draft->is_ifunc = draft->at_resolver = candidate->symbol.ifunc;
     if (candidate->symbol.ifunc && object->loaded) {
-        uintptr_t body = wtm_object_ifunc_target(object, &candidate->symbol, resolver->objects, resolver->count);
+        uintptr_t body =
+            wtm_object_ifunc_target(object, &candidate->symbol, resolver->objects, resolver->count);
         const struct wtm_object *home = body ? object_at(resolver, body) : NULL;
         draft->at_resolver = !home;
         if (home) {
@@ -102,7 +104,8 @@ static int add_candidate(struct drafts *drafts, const struct wtm_candidate *cand
     struct wtm_resolver *resolver = drafts->resolver;
     struct draft fresh = {.symbol = candidate->symbol, .pattern = candidate->pattern};
     place(resolver, candidate, &fresh);
-    uint32_t *bucket = &drafts->buckets[hash_of(fresh.target.object, fresh.target.offset) & drafts->bucket_mask];
+    uint32_t *bucket =
+        &drafts->buckets[hash_of(fresh.target.object, fresh.target.offset) & drafts->bucket_mask];
     struct draft *draft = NULL;
     for (uint32_t i = *bucket; i && !draft; i = drafts->items[i - 1].next_in_bucket) {
         struct draft *other = &drafts->items[i - 1];
@@ -209,14 +212,15 @@ static int is_excluded(struct wtm_resolver *resolver, const struct draft *draft)
 
 static enum wtm_refusal refusal_of_names(const struct draft *draft)
 {
-    enum wtm_refusal refusal = wtm_refused_by_name(draft->is_address ? NULL : draft->symbol.name, draft->target.object);
+    enum wtm_refusal refusal =
+        wtm_refused_by_name(draft->is_address ? NULL : draft->symbol.name, draft->target.object);
     for (const struct name_node *node = draft->names; node && refusal == WTM_REFUSED_NONE; node = node->next)
         refusal = wtm_refused_by_name(node->name, draft->target.object);
     return refusal;
 }
 
-/* A symbol that begins before the address and ends behind it: the address is in the midst of a function, where the stack
- * does not hold a return address. */
+/* A symbol that begins before the address and ends behind it: the address is in the midst of a function,
+ * where the stack does not hold a return address. */
 static int is_inside_function(const struct wtm_object *object, uint64_t offset)
 {
     const struct wtm_elf_dynamic *dynamic = &wtm_object_detail(object)->dynamic;
@@ -229,14 +233,15 @@ static int is_inside_function(const struct wtm_object *object, uint64_t offset)
     }
     for (uint32_t i = 1; !object->symbol_count && i < dynamic->symbol_count; i++) {
         const Elf64_Sym *entry = &dynamic->symbols[i];
-        if (ELF64_ST_TYPE(entry->st_info) == STT_FUNC && entry->st_shndx != SHN_UNDEF && entry->st_value < offset &&
-            offset - entry->st_value < entry->st_size)
+        if (ELF64_ST_TYPE(entry->st_info) == STT_FUNC && entry->st_shndx != SHN_UNDEF &&
+            entry->st_value < offset && offset - entry->st_value < entry->st_size)
             return 1;
     }
     return 0;
 }
 
-static enum wtm_refusal decide(const struct wtm_resolver *resolver, const struct draft *draft, int has_resolver)
+static enum wtm_refusal decide(const struct wtm_resolver *resolver, const struct draft *draft,
+                               int has_resolver)
 {
     const struct wtm_target *target = &draft->target;
     const struct wtm_object *object = target->object;
@@ -277,7 +282,8 @@ static char *join_aliases(const struct draft *draft, const char *shown, struct w
     return text;
 }
 
-/* What is shown of a mangled name; its parameters if the user wrote some, or if it is one of a compiler's clones. */
+/* What is shown of a mangled name; its parameters if the user wrote some, or if it is one of a compiler's
+ * clones. */
 static const char *shown_name(struct wtm_resolver *resolver, const char *mangled, int parameters)
 {
     int clone = wtm_spelling_base_length(mangled) != strlen(mangled);
@@ -296,6 +302,7 @@ static int finish(struct drafts *drafts, struct draft *draft)
     if (visit.error || draft->excluded)
         return visit.error;
     target->refusal = decide(resolver, draft, visit.has_resolver);
+    target->pattern = resolver->set->patterns[draft->pattern].text;
     const char *name = draft->symbol.name;
     if (draft->is_address) {
         target->name = name;
@@ -361,8 +368,8 @@ int wtm_resolver_make_targets(struct wtm_resolver *resolver, struct wtm_resoluti
         return -ENOMEM;
     /* Many lookups by address are cheaper in a sorted table. */
     for (size_t i = 0; drafts.count > MANY_TARGETS && i < drafts.count; i++)
-        wtm_object_read_to_level((struct wtm_object *)drafts.items[i].target.object, WTM_LEVEL_OWN, resolver->arena,
-                                 &resolver->reading);
+        wtm_object_read_to_level((struct wtm_object *)drafts.items[i].target.object, WTM_LEVEL_OWN,
+                                 resolver->arena, &resolver->reading);
     for (size_t i = 0; i < drafts.count && !error; i++) {
         struct draft *draft = &drafts.items[i];
         error = finish(&drafts, draft);

@@ -5,8 +5,8 @@
 
 static int is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (unsigned char)c >= 0x80;
 }
 
 /* All of `from` become `to`, which is shorter by so much that a space fits in where words would now touch. */
@@ -30,13 +30,57 @@ static size_t replace(char *text, size_t length, const char *from, const char *t
     return kept;
 }
 
+/* The bracket that closes the one at `text`; `length` when none does. */
+static size_t closing(const char *text, size_t length)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '<')
+            depth++;
+        else if (text[i] == '>' && !(i && text[i - 1] == '-') && !--depth)
+            return i;
+    }
+    return length;
+}
+
+/* Template arguments that nobody writes, since they are the defaults: std::vector<int> for all its
+ * allocators. */
+static size_t drop_defaults(char *text, size_t length)
+{
+    static const char *const defaults[] = {",std::allocator<",      ",std::char_traits<", ",std::less<",
+                                           ",std::default_delete<", ",std::hash<",        ",std::equal_to<"};
+    size_t kept = 0;
+    for (size_t i = 0; i < length;) {
+        size_t end = length;
+        for (size_t d = 0; text[i] == ',' && d < sizeof defaults / sizeof *defaults; d++) {
+            size_t start = strlen(defaults[d]);
+            if (length - i > start && !memcmp(text + i, defaults[d], start))
+                end = i + start - 1 + closing(text + i + start - 1, length - i - start + 1);
+        }
+        if (end < length)
+            i = end + 1;
+        else
+            text[kept++] = text[i++];
+    }
+    text[kept] = 0;
+    return kept;
+}
+
+size_t wtm_spelling_shorten(char *text, size_t length)
+{
+    return replace(text, length,
+                   "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+                   "std::string");
+}
+
 size_t wtm_spelling_normalise(char *out, const char *text, size_t length)
 {
     static const char *const changes[][2] = {
         {"std::__cxx11::", "std::"},
         {"std::__1::", "std::"},
-        {"std::basic_string<char,std::char_traits<char>,std::allocator<char>>", "std::string"},
+        {"std::basic_string<char>", "std::string"},
         {"(void)", "()"},
+        {"::<", "<"}, /* Rust's f::<T> */
     };
     size_t kept = 0;
     for (size_t i = 0; i < length; i++) {
@@ -54,18 +98,22 @@ size_t wtm_spelling_normalise(char *out, const char *text, size_t length)
         out[kept++] = text[i];
     }
     out[kept] = 0;
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+    kept = replace(out, kept, changes[0][0], changes[0][1]);
+    kept = replace(out, kept, changes[1][0], changes[1][1]);
+    kept = drop_defaults(out, kept);
+    for (size_t i = 2; i < sizeof changes / sizeof *changes; i++)
         kept = replace(out, kept, changes[i][0], changes[i][1]);
     return kept;
 }
 
-/* "operator" and its sign at `text`: their length; 0 when there is none. The longest sign counts: demanglers write a
- * space where a template's bracket would make another one of it (operator< <int>). */
+/* "operator" and its sign at `text`: their length; 0 when there is none. The longest sign counts: demanglers
+ * write a space where a template's bracket would make another one of it (operator< <int>). */
 static size_t operator_length(const char *text, size_t left, int at_word_begin)
 {
-    static const char signs[][4] = {"<=>", "->*", "<<=", ">>=", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=",
-                                    "&&",  "||",  "++",  "--",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",
-                                    ">",   "=",   "-",   "+",   "*",  "/",  "%",  "^",  "&",  "|",  "~",  "!",  ","};
+    static const char signs[][4] = {
+        "<=>", "->*", "<<=", ">>=", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=",
+        "&&",  "||",  "++",  "--",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",
+        ">",   "=",   "-",   "+",   "*",  "/",  "%",  "^",  "&",  "|",  "~",  "!",  ","};
     if (!at_word_begin || left < 9 || memcmp(text, "operator", 8))
         return 0;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
@@ -76,7 +124,8 @@ static size_t operator_length(const char *text, size_t left, int at_word_begin)
     return 0;
 }
 
-/* <T as Trait>::f is T::f to people who write it without brackets. `text` begins with '<'; writes at `out`. */
+/* <T as Trait>::f is T::f to people who write it without brackets. `text` begins with '<'; writes at `out`.
+ */
 static size_t copy_receiver(char *out, const char *text, size_t end)
 {
     size_t depth = 0, kept = 0;
@@ -89,19 +138,6 @@ static size_t copy_receiver(char *out, const char *text, size_t end)
             out[kept++] = text[i];
     }
     return kept;
-}
-
-/* The bracket that closes the one at `text`; `length` when none does. */
-static size_t closing(const char *text, size_t length)
-{
-    size_t depth = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '<')
-            depth++;
-        else if (text[i] == '>' && !(i && text[i - 1] == '-') && !--depth)
-            return i;
-    }
-    return length;
 }
 
 size_t wtm_spelling_drop_templates(char *text, size_t length)
@@ -127,8 +163,6 @@ size_t wtm_spelling_drop_templates(char *text, size_t length)
         }
         if (!i)
             kept = copy_receiver(text, text, end);
-        else if (kept >= 2 && !memcmp(text + kept - 2, "::", 2))
-            kept -= 2; /* Rust's f::<T> */
         else if (text[kept - 1] == ' ')
             kept--; /* operator< <T> */
         i += end + 1;
@@ -203,8 +237,8 @@ static const char *longest_word(const char *name, size_t from, size_t length, si
 const char *wtm_spelling_needle(const char *name, size_t length, size_t *needle_length)
 {
     size_t from = component(name, length), before = from >= 2 ? component(name, from - 2) : 0;
-    /* Operators, destructors and closures have words that are not in the mangled name, and a constructor's class may be
-     * one of the standard substitutions. */
+    /* Operators, destructors and closures have words that are not in the mangled name, and a constructor's
+     * class may be one of the standard substitutions. */
     int is_special = !strncmp(name + from, "operator", 8) || strchr("~{<(", name[from]) || from == length;
     if (!is_special) {
         const char *word = longest_word(name, from, length, needle_length);
@@ -236,7 +270,7 @@ const char *wtm_spelling_unscoped(const char *mangled, size_t *length)
     size_t count = 0;
     for (; *at >= '0' && *at <= '9' && count < 10000; at++)
         count = count * 10 + (size_t)(*at - '0');
-    if (!count || strnlen(at, count) < count)
+    if (!count || memchr(at, 0, count))
         return NULL;
     /* Within the anonymous namespace another component may follow: then this one was a class. */
     if (nested && at[count] != 'E' && at[count] != 'I')
@@ -248,7 +282,8 @@ const char *wtm_spelling_unscoped(const char *mangled, size_t *length)
 /* One mark at `text`: its length, or 0. Numbers follow, save for localalias and its like. */
 static size_t clone_mark(const char *text)
 {
-    static const char *const marks[] = {".constprop", ".isra", ".part", ".lto_priv", ".llvm", ".localalias", ".clone"};
+    static const char *const marks[] = {".constprop", ".isra",       ".part", ".lto_priv",
+                                        ".llvm",      ".localalias", ".clone"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         size_t length = strlen(marks[i]);
         if (strncmp(text, marks[i], length))

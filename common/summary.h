@@ -35,6 +35,7 @@ struct wtm_row {
     const char *label; /* the name, with its module where another row has the same name: tells rows apart */
     uint64_t address;  /* in the first process that had it */
     uint64_t offset;   /* from its module's load bias */
+    uint64_t size;     /* in bytes; 0: unknown */
     uint64_t calls, recursive, abnormal, open, late;
     struct wtm_times realtime, runtime; /* runtime.calls 0 when there is no source of runtime */
     double self_ns;
@@ -46,6 +47,7 @@ struct wtm_row {
 
 struct wtm_refused_row {
     const char *name, *module;
+    const char *label; /* the name, with its module where another function has the same name */
     uint64_t address;
     unsigned reason;
 };

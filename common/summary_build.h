@@ -71,7 +71,7 @@ struct wtm_builder {
 /* summary_functions.c: functions, refusals, patterns that found nothing, notes, threads of the current view.
  */
 int wtm_summary_read_names(struct wtm_builder *builder);
-/* Tells equal names apart. */
+/* summary_labels.c: tells equal names apart. */
 int wtm_summary_label(struct wtm_builder *builder);
 /* summary_cells.c: collects the cells of the current view; then computes all rows. */
 void wtm_summary_read_cell(struct wtm_builder *builder, const struct wtm_walk *walk,

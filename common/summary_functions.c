@@ -2,7 +2,6 @@
  * The summary's rows before they have numbers: functions, refusals, patterns without a function, notes,
  * threads. */
 #include "common/summary_build.h"
-#include "common/text.h"
 #include <errno.h>
 #include <string.h>
 
@@ -56,6 +55,7 @@ static void read_function(struct wtm_builder *builder, const struct wtm_walk *wa
         .aliases = wtm_walk_string(walk, &chunk->chunk, chunk->aliases),
         .address = chunk->address,
         .offset = chunk->offset,
+        .size = chunk->size,
     };
     row.name = row.name ? row.name : row.mangled ? row.mangled : "?";
     row.module = row.module ? row.module : "?";
@@ -167,71 +167,4 @@ int wtm_summary_read_names(struct wtm_builder *builder)
             read_thread(builder, (const struct wtm_thread_chunk *)chunk);
     }
     return 0;
-}
-
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-/* name (module), and where the module is the same, name (module+0x1234). */
-static const char *make_label(const struct wtm_row *row, int with_offset, struct wtm_arena *arena)
-{
-    const char *module = last_component(row->module);
-    size_t bytes = strlen(row->name) + strlen(module) + 32;
-    char *label = wtm_arena_alloc(arena, bytes);
-    if (!label)
-        return NULL;
-    struct wtm_text text;
-    wtm_text_init(&text, label, bytes - 1, NULL, NULL);
-    wtm_text_string(&text, row->name);
-    wtm_text_string(&text, " (");
-    wtm_text_string(&text, module);
-    if (with_offset) {
-        wtm_text_char(&text, '+', 1);
-        wtm_text_hex(&text, row->offset);
-    }
-    wtm_text_char(&text, ')', 1);
-    return label;
-}
-
-static int label_rows(struct wtm_builder *builder, int with_offset)
-{
-    struct wtm_summary *summary = builder->summary;
-    struct wtm_key_table names;
-    if (wtm_key_table_init(&names, summary->row_count, builder->arena))
-        return -ENOMEM;
-    for (size_t i = 0; i < summary->row_count; i++) {
-        struct wtm_row *row = &summary->rows[i];
-        uint64_t slot = wtm_key_hash(5, row->label);
-        uint32_t found;
-        for (; (found = names.slots[slot &= names.mask]); slot++)
-            if (!strcmp(summary->rows[found - 1].label, row->label))
-                break;
-        if (found)
-            summary->rows[found - 1].ambiguous = row->ambiguous = with_offset ? 2 : 1;
-        else
-            names.slots[slot] = (uint32_t)i + 1;
-    }
-    for (size_t i = 0; i < summary->row_count; i++) {
-        struct wtm_row *row = &summary->rows[i];
-        if (row->ambiguous == (with_offset ? 2 : 1) &&
-            !(row->label = make_label(row, with_offset, builder->arena)))
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-int wtm_summary_label(struct wtm_builder *builder)
-{
-    struct wtm_summary *summary = builder->summary;
-    for (size_t i = 0; i < summary->row_count; i++)
-        summary->rows[i].label = summary->rows[i].name;
-    int result = label_rows(builder, 0);
-    if (!result)
-        result = label_rows(builder, 1);
-    for (size_t i = 0; i < summary->row_count; i++)
-        summary->rows[i].ambiguous = summary->rows[i].ambiguous != 0;
-    return result;
 }

@@ -83,8 +83,8 @@ static void choose_columns(struct wtm_table_layout *layout)
         layout->name_width = longest < 60 ? longest : 60;
         return;
     }
-    if (taken(layout) + longest > layout->width && taken(layout) + 16 > layout->width)
-        layout->gap = 1;
+    if (taken(layout) + longest > layout->width)
+        layout->gap = 1; /* more names fit on the line of their numbers */
     for (int rank = -1; rank >= -3 && taken(layout) + LEAST_NAME > layout->width; rank--)
         for (size_t c = 0; c < wtm_table_column_count; c++)
             if (wtm_table_columns[c].rank == rank)

@@ -265,7 +265,7 @@ static void print_refused_reasons(struct section *section, const struct wtm_summ
         }
         if (!count)
             continue;
-        put_name(section, example->name);
+        put_name(section, example->label);
         if (count > 1) {
             wtm_text_string(&section->line, " and ");
             wtm_text_grouped(&section->line, count - 1);
@@ -287,7 +287,7 @@ static void print_refused(struct wtm_text *out, struct wtm_table_layout *layout)
         return;
     }
     for (size_t i = 0; i < summary->refused_count; i++) {
-        put_name(&section, summary->refused[i].name);
+        put_name(&section, summary->refused[i].label);
         wtm_text_string(&section.line, ": ");
         wtm_text_string(&section.line, wtm_refusal_text(summary->refused[i].reason));
         end_entry(&section);

@@ -108,7 +108,8 @@ static struct wtm_detail *new_detail(struct wtm_batch *batch, const struct wtm_p
     detail->batch = batch;
     detail->edits = edits;
     detail->kept_end = plan->place.site + plan->kept;
-    detail->one_instruction = plan->move.insns[0].length >= plan->move.changed;
+    /* padding behind a short function counts for nothing: nobody stands in it */
+    detail->one_instruction = plan->move.count == 1 || plan->move.insns[0].length >= plan->move.changed;
     detail->one_jump = plan->move.changed <= WTM_JUMP;
     return detail;
 }

@@ -83,15 +83,19 @@ static void write_edits(const struct wtm_patch *patch, int reverting, int island
     }
 }
 
+/* No moment at which an entry leads to an island that does not stand: the code at hand may be what is being patched. */
 static void write_alone(struct change *changes, size_t count, int reverting)
 {
     for (size_t i = 0; i < count; i++) {
         const struct wtm_patch *patch = changes[i].patch;
         if (changes[i].failed)
             continue;
-        write_edits(patch, reverting, 1);
+        if (!reverting)
+            write_edits(patch, 0, 1);
         wtm_text_write(patch->site, reverting ? patch->original : patch->replacement, patch->changed);
         write_edits(patch, reverting, 0);
+        if (reverting)
+            write_edits(patch, 1, 1);
     }
 }
 

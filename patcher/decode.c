@@ -63,30 +63,32 @@ static int open_disassembler(void)
 }
 
 struct prefixes {
-    uint8_t count, operand_size, address_size, repeat, rex;
+    uint8_t count, operand_size, repeat, rex;
 };
 
+/* A REX counts only right before the opcode; one that other prefixes follow is void. */
 static struct prefixes read_prefixes(const uint8_t *code, size_t available)
 {
     struct prefixes seen = {0};
     for (; seen.count < available && seen.count < WTM_LONGEST_INSTRUCTION; seen.count++) {
-        switch (code[seen.count]) {
+        uint8_t byte = code[seen.count];
+        switch (byte) {
         case 0x66:
             seen.operand_size = 1;
-            continue;
-        case 0x67:
-            seen.address_size = 1;
-            continue;
+            break;
         case 0xf3:
             seen.repeat = 1;
-            continue;
-        case 0xf2: case 0xf0: case 0x2e: case 0x36: case 0x3e: case 0x26: case 0x64: case 0x65:
+            break;
+        case 0x67: case 0xf2: case 0xf0: case 0x2e: case 0x36: case 0x3e: case 0x26: case 0x64: case 0x65:
+            break;
+        default:
+            if ((byte & 0xf0) != 0x40)
+                return seen;
+            seen.rex = byte;
             continue;
         }
-        break;
+        seen.rex = 0;
     }
-    if (seen.count < available && (code[seen.count] & 0xf0) == 0x40)
-        seen.rex = code[seen.count++];
     return seen;
 }
 

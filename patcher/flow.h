@@ -31,8 +31,8 @@ uintptr_t wtm_flow_padding(const struct wtm_code_module *module, uintptr_t bound
 /* Reads or pops of the return address among the first instructions: WTM_REFUSED_NONE, _READS_RETURN, _POPS_RETURN. */
 enum wtm_refusal wtm_flow_return_slot(uintptr_t start, uintptr_t end);
 
-/* Jump tables that the function [start, end) uses lead into [low, high). */
-int wtm_flow_table_inside(const struct wtm_code_module *module, uintptr_t start, uintptr_t end, uintptr_t low,
-                          uintptr_t high);
+/* Jump tables that the function [start, end) uses lead to one of `targets` (starts of instructions in it). */
+int wtm_flow_table_leads(const struct wtm_code_module *module, uintptr_t start, uintptr_t end,
+                         const uintptr_t *targets, size_t count);
 
 #endif

@@ -21,13 +21,9 @@ static const uintptr_t stack_room[2] = {1024 * MIB, 128 * MIB};
 static const uintptr_t probe_step = 2 * MIB;
 enum { PROBES = 1024 };
 
-struct kept {
-    struct wtm_code_range heap, stack;
-};
-
-static struct kept kept_ranges(const struct wtm_vector *mappings, unsigned tightness)
+static struct wtm_kept kept_ranges(const struct wtm_vector *mappings, unsigned tightness)
 {
-    struct kept kept = {{0, 0}, {0, 0}};
+    struct wtm_kept kept = {{0, 0}, {0, 0}};
     long brk = wtm_syscall3(SYS_brk, 0, 0, 0);
     if (!wtm_sys_failed(brk) && brk) {
         kept.heap.start = wtm_page_down((uintptr_t)brk);
@@ -77,7 +73,7 @@ struct search {
     uintptr_t low, high, best;
     size_t bytes;
     const struct wtm_code_range *home;
-    struct kept kept;
+    struct wtm_kept kept;
 };
 
 /* Takes what is kept out of a gap, and keeps the best place in what is left. */
@@ -165,11 +161,16 @@ long wtm_gap_map(uintptr_t low, uintptr_t high, const struct wtm_code_range *hom
     return got;
 }
 
-int wtm_gap_is_kept(uintptr_t start, uintptr_t end)
+void wtm_gap_read_kept(struct wtm_kept *kept)
 {
     struct wtm_vector mappings = {.item_bytes = sizeof(struct wtm_mapping)};
     wtm_maps_read(&mappings);
-    struct kept kept = kept_ranges(&mappings, 0);
+    *kept = kept_ranges(&mappings, 0);
     wtm_vector_give(&mappings);
-    return start < lowest || end > highest || overlaps(kept.heap, start, end) || overlaps(kept.stack, start, end);
+}
+
+int wtm_gap_is_kept(const struct wtm_kept *kept, uintptr_t start, uintptr_t end)
+{
+    return start < lowest || end > highest || start >= end || overlaps(kept->heap, start, end) ||
+           overlaps(kept->stack, start, end);
 }

@@ -13,7 +13,12 @@ long wtm_gap_map(uintptr_t low, uintptr_t high, const struct wtm_code_range *hom
 /* Maps exactly there, rw, if nothing is there yet. The address, or a negative errno. */
 long wtm_gap_map_at(uintptr_t at, size_t bytes);
 
-/* True when [start, end) is kept for the heap's or the stack's growth. */
-int wtm_gap_is_kept(uintptr_t start, uintptr_t end);
+/* What is kept for the heap's and the stack's growth. */
+struct wtm_kept {
+    struct wtm_code_range heap, stack;
+};
+void wtm_gap_read_kept(struct wtm_kept *kept);
+/* True when [start, end) is kept, or no place for a program's mappings at all. */
+int wtm_gap_is_kept(const struct wtm_kept *kept, uintptr_t start, uintptr_t end);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BUFFER_BYTES = 4096 };
+enum { BUFFER_BYTES = 2048 };
 
 struct reader {
     char buffer[BUFFER_BYTES];

@@ -27,6 +27,9 @@ struct wtm_near_block {
 
 static struct wtm_near_block *blocks;
 static struct wtm_pool block_pool;
+/* A search that found nothing, until the next seal: thousands of requests must not repeat it one by one. */
+static struct wtm_code_range hopeless;
+static size_t hopeless_bytes;
 
 static int within_reach(const struct wtm_code_range *span, uintptr_t start, uintptr_t end)
 {
@@ -40,8 +43,6 @@ static int block_fits(struct wtm_near_block *block, size_t code_bytes, size_t da
 
 static struct wtm_near_block *new_block(const struct wtm_code_range *span, size_t code_bytes)
 {
-    if (span->end <= span->start || span->end - span->start > reach)
-        return NULL;
     size_t code = wtm_page_up(code_bytes < SMALL_CODE_BYTES ? SMALL_CODE_BYTES : code_bytes);
     size_t data = wtm_page_up(code / CODE_BYTES_FOR_DATA);
     uintptr_t low = span->end > reach ? span->end - reach : 0, high = span->start + reach;
@@ -78,17 +79,24 @@ int wtm_near_take(const struct wtm_code_range *span, size_t code_bytes, size_t d
     code_bytes = (code_bytes + 15) & ~(size_t)15;
     data_bytes = (data_bytes + 7) & ~(size_t)7;
     struct wtm_near_block *block;
+    if (span->end <= span->start || span->end - span->start > reach)
+        return -ENOMEM;
     for (block = blocks; block; block = block->next)
         if (within_reach(span, block->code, block->data_end) && reopen(block) == 0 &&
             block_fits(block, code_bytes, data_bytes))
             break;
     if (!block) {
+        if (hopeless_bytes && code_bytes >= hopeless_bytes && hopeless.start == span->start && hopeless.end == span->end)
+            return -ENOMEM;
         size_t bytes = expected_bytes > LARGEST_CODE_BYTES ? LARGEST_CODE_BYTES : expected_bytes;
         block = new_block(span, bytes > code_bytes ? bytes : code_bytes);
         if (!block && bytes > code_bytes)
             block = new_block(span, code_bytes);
-        if (!block)
+        if (!block) {
+            hopeless = *span;
+            hopeless_bytes = code_bytes;
             return -ENOMEM;
+        }
     }
     piece->block = block;
     piece->code = (uint8_t *)block->code_used;
@@ -121,6 +129,7 @@ static int seal_block(struct wtm_near_block *block)
 int wtm_near_seal(void)
 {
     int result = 0;
+    hopeless_bytes = 0;
     for (struct wtm_near_block *block = blocks; block; block = block->next) {
         int one = seal_block(block);
         result = one < 0 ? one : result;

@@ -135,6 +135,7 @@ static int second_round(struct wtm_planner *planner, struct wtm_batch *batch, st
             order[left++] = order[i];
     if (!left)
         return 0;
+    wtm_gap_read_kept(&planner->kept);
     if (!is_few)
         result = scan(planner, order, left, 1);
     for (size_t i = 0; i < left && result == 0; i++) {

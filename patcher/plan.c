@@ -193,18 +193,29 @@ int wtm_plan_is_free(const struct wtm_planner *planner, uintptr_t low, uintptr_t
            !(described && described < high);
 }
 
+static int tables_lead_inside(const struct wtm_planner *planner, const struct wtm_plan *plan)
+{
+    uintptr_t targets[WTM_MOST_MOVED];
+    size_t count = 0;
+    for (unsigned i = 1; i < plan->move.count; i++)
+        if (plan->move.insns[i].address < plan->place.site + plan->move.changed)
+            targets[count++] = plan->move.insns[i].address;
+    return wtm_flow_table_leads(planner->module, plan->place.entry, plan->place.end, targets, count);
+}
+
 enum wtm_refusal wtm_plan_branches(const struct wtm_planner *planner, struct wtm_plan *plan)
 {
     const struct wtm_place *place = &plan->place;
     const struct wtm_code_module *module = planner->module;
     uintptr_t low = place->site + 1, high = place->site + plan->move.changed;
+    const uintptr_t heads[2] = {place->entry, place->site};
     enum wtm_refusal refusal = collect_loops(planner, plan);
     if (refusal != WTM_REFUSED_NONE)
         return refusal;
     if (is_targeted(planner, plan, low, high) || wtm_landing_inside(module, &place->extent, low, high) ||
-        wtm_flow_table_inside(module, place->entry, place->end, low, high))
+        tables_lead_inside(planner, plan))
         return WTM_REFUSED_BRANCH_INSIDE;
-    if (wtm_flow_table_inside(module, place->entry, place->end, place->entry, low) ||
+    if (wtm_flow_table_leads(module, place->entry, place->end, heads, 2) ||
         wtm_landing_inside(module, &place->extent, place->entry, low) ||
         wtm_sorted_has(module->code_pointers, module->code_pointer_count, place->entry + 1, low))
         return WTM_REFUSED_SHORT_LOOP;

@@ -4,6 +4,7 @@
 #define WTM_PATCHER_PLAN_H
 
 #include "patcher/extent.h"
+#include "patcher/gaps.h"
 #include "patcher/patcher.h"
 #include "patcher/registry.h"
 #include "patcher/relocate.h"
@@ -21,6 +22,7 @@ struct wtm_planner {
     const struct wtm_code_module *module;
     struct wtm_scan scan;
     struct wtm_claims claims;
+    struct wtm_kept kept; /* for punned jumps */
 };
 
 /* Where the function is. */
@@ -63,7 +65,7 @@ enum wtm_refusal wtm_plan_jump5(const struct wtm_planner *planner, struct wtm_pl
 enum wtm_refusal wtm_plan_jump2(const struct wtm_planner *planner, struct wtm_plan *plan);
 /* JUMP5 whose short loops find free bytes nearby when ten bytes cannot be displaced. */
 enum wtm_refusal wtm_plan_jump5_island(const struct wtm_planner *planner, struct wtm_plan *plan);
-/* Fills plan->dictated_code with rw memory where the jump that it chose must lead. */
+/* Takes the memory that the jump leads to: plan->dictated. */
 enum wtm_refusal wtm_plan_punned(const struct wtm_planner *planner, struct wtm_plan *plan);
 
 #endif

@@ -131,7 +131,10 @@ int wtm_text_write(uintptr_t at, const uint8_t *bytes, size_t count)
     int one_store = wtm_text_is_one_word(at, count);
     if (one_store) {
         uint64_t *word = (uint64_t *)(at & ~(uintptr_t)7), value = __atomic_load_n(word, __ATOMIC_RELAXED);
-        memcpy((uint8_t *)&value + (at & 7), bytes, count);
+        for (size_t i = 0; i < count; i++) { /* no memcpy: it may be what is being written */
+            unsigned shift = 8 * (unsigned)((at & 7) + i);
+            value = (value & ~((uint64_t)0xff << shift)) | (uint64_t)bytes[i] << shift;
+        }
         __atomic_store_n(word, value, __ATOMIC_RELEASE);
     } else {
         volatile uint8_t *to = (volatile uint8_t *)at;

@@ -6,16 +6,15 @@
 #include "patcher/plan.h"
 #include "patcher/emit.h"
 #include "patcher/dictated.h"
-#include "patcher/gaps.h"
 #include <string.h>
 
-enum { MOST_CHANGED = 4, MOST_PUNNED = 2048, TRIED_PAGES = 64 };
+enum { MOST_CHANGED = 4, MOST_PUNNED = 2048, TRIED_PAGES = 16 };
 
 /* Each takes a page and a mapping of its own; a process has 65530 of those. */
 static unsigned punned_count;
 
-/* Bytes that the displacement of a jump behind `prefixes` shares with what stays; each of its free bytes doubles eightfold
- * where it may point. */
+/* Bytes that the displacement of a jump behind `prefixes` shares with what stays; each free byte gives it 256 times
+ * as many places to point to. */
 struct pun {
     uint32_t fixed;      /* the displacement with zeros for the free bytes */
     unsigned free_bytes;
@@ -46,7 +45,7 @@ static uint8_t *take_place(const struct wtm_planner *planner, const struct pun *
         /* within what is free, rather the start of a page, so that one page is enough */
         if (offset && wtm_page_up(at) < low + places)
             at = wtm_page_up(at);
-        if (wtm_gap_is_kept(wtm_page_down(at), wtm_page_up(at + WTM_FAR_JUMP_BYTES)))
+        if (wtm_gap_is_kept(&planner->kept, wtm_page_down(at), wtm_page_up(at + WTM_FAR_JUMP_BYTES)))
             continue;
         uint8_t *code = wtm_dictated_take(at, WTM_FAR_JUMP_BYTES);
         if (code)

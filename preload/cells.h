@@ -14,8 +14,24 @@ struct wtm_switched *wtm_cell_switched(struct wtm_thread *thread, struct wtm_cel
 void wtm_cells_reset(struct wtm_thread *thread) WTM_HIDDEN;
 
 void wtm_stats_clear(struct wtm_stats *stats) WTM_HIDDEN;
-void wtm_stats_add(struct wtm_stats *stats, int64_t ticks) WTM_HIDDEN;
 void wtm_stats_wrapped(struct wtm_stats *stats, unsigned bucket) WTM_HIDDEN;
+
+static inline void wtm_stats_add(struct wtm_stats *stats, int64_t ticks)
+{
+    stats->calls++;
+    stats->sum += ticks;
+    unsigned __int128 square = (unsigned __int128)((__int128)ticks * ticks);
+    uint64_t low = stats->squares_low + (uint64_t)square;
+    stats->squares_high += (uint64_t)(square >> 64) + (low < (uint64_t)square);
+    stats->squares_low = low;
+    if (WTM_UNLIKELY(ticks < stats->min))
+        stats->min = ticks;
+    if (WTM_UNLIKELY(ticks > stats->max))
+        stats->max = ticks;
+    unsigned bucket = wtm_hist_bucket(ticks);
+    if (WTM_UNLIKELY(++stats->hist[bucket] == 0))
+        wtm_stats_wrapped(stats, bucket);
+}
 
 /* Looks further than the first probe, and adds the edge if it is new. NULL when there is no room. */
 struct wtm_edge *wtm_edge_find(struct wtm_thread *thread, uint64_t key) WTM_HIDDEN;

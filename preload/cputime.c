@@ -63,6 +63,11 @@ static uint64_t read_pair(struct wtm_thread *thread)
     return took < shortest_ticks * 4 ? took : shortest_ticks;
 }
 
+int64_t wtm_cpu_noise_ticks(void)
+{
+    return shortest_ticks == UINT64_MAX ? 0 : (int64_t)shortest_ticks * 2;
+}
+
 void wtm_cpu_renew(struct wtm_thread *thread)
 {
     enum { TRIES = 4 };

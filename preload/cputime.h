@@ -19,6 +19,8 @@ enum wtm_cpu_source wtm_cpu_source(void) WTM_HIDDEN;
 void wtm_cpu_attach(struct wtm_thread *thread) WTM_HIDDEN;
 /* A new pair for the calling thread, whose block this is; its own duration is added to spent_ticks. */
 void wtm_cpu_renew(struct wtm_thread *thread) WTM_HIDDEN;
+/* What two readings of the CPU clock can be off by, in ticks: the time that they take. */
+int64_t wtm_cpu_noise_ticks(void) WTM_HIDDEN;
 /* 1 while a pair stays valid until a switch; 0 where every reading is a system call. */
 int wtm_cpu_is_cheap(void) WTM_HIDDEN;
 

@@ -5,6 +5,7 @@
 #include "common/sys.h"
 #include "preload/clock.h"
 #include "preload/config.h"
+#include "preload/probes.h"
 #include "preload/process.h"
 #include "preload/profile.h"
 #include "preload/thread.h"
@@ -22,10 +23,11 @@ void wtm_profile_begin(struct wtm_profile_header *header)
 
 void wtm_process_forked(void)
 {
-    char path[WTM_PATH_BYTES];
+    static char path[WTM_PATH_BYTES]; /* not on the program's stack; a child begins with one thread */
     wtm_process.parent = wtm_process.pid;
     wtm_process.pid = (uint32_t)wtm_syscall3(SYS_getpid, 0, 0, 0);
     wtm_process.forked = 1;
+    wtm_probes_forked();
     const char *out = wtm_settings.out;
     if (out && wtm_config_path(path, sizeof path, out, 1))
         out = NULL;

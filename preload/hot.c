@@ -18,23 +18,6 @@ struct wtm_thread wtm_no_thread = {.generation = 1, .top = no_records, .base = n
 struct wtm_thread wtm_muted_thread = {.generation = 3, .top = no_records, .base = no_records, .limit = no_records};
 __thread struct wtm_thread *wtm_thread __attribute__((tls_model("initial-exec"))) = &wtm_no_thread;
 
-void wtm_stats_add(struct wtm_stats *stats, int64_t ticks)
-{
-    stats->calls++;
-    stats->sum += ticks;
-    unsigned __int128 square = (unsigned __int128)((__int128)ticks * ticks);
-    uint64_t low = stats->squares_low + (uint64_t)square;
-    stats->squares_high += (uint64_t)(square >> 64) + (low < (uint64_t)square);
-    stats->squares_low = low;
-    if (WTM_UNLIKELY(ticks < stats->min))
-        stats->min = ticks;
-    if (WTM_UNLIKELY(ticks > stats->max))
-        stats->max = ticks;
-    unsigned bucket = wtm_hist_bucket(ticks);
-    if (WTM_UNLIKELY(++stats->hist[bucket] == 0))
-        wtm_stats_wrapped(stats, bucket);
-}
-
 /* One more edge (caller, callee). Open addressing; the first probe nearly always hits. */
 static inline void count_edge(struct wtm_thread *thread, uint32_t caller, uint32_t callee, int64_t ticks)
 {
@@ -49,11 +32,12 @@ static inline void count_edge(struct wtm_thread *thread, uint32_t caller, uint32
     edge->ticks += ticks;
 }
 
-static inline void close_record(struct wtm_thread *thread, struct wtm_record *record, uint64_t now)
+static inline __attribute__((always_inline)) void close_record(struct wtm_thread *thread, struct wtm_record *record, uint64_t now)
 {
     struct wtm_local *local = record->local;
     struct wtm_cell *cell = local->cell;
-    uint64_t start = record->start_low | (uint64_t)record->start_high << 32;
+    /* Two loads: they were stored as two words, and one load over both would wait until they have left the store buffer. */
+    uint64_t start = *(volatile uint32_t *)&record->start_low | (uint64_t) * (volatile uint32_t *)&record->start_high << 32;
     int64_t cost = (int64_t)(thread->spent_ticks - record->spent_ticks) + wtm_hot.inside_ticks;
     int64_t ticks = (int64_t)(now - start) - cost;
     if (WTM_LIKELY(*thread->switch_word == thread->switch_expected && thread->cpu_offset == record->cpu_offset))
@@ -79,6 +63,20 @@ static inline void close_record(struct wtm_thread *thread, struct wtm_record *re
     record->local = NULL;
 }
 
+/* The call was tail-called: its callers, whose records have the same sp, return with it. */
+static __attribute__((noinline, cold)) struct wtm_record *close_chain(struct wtm_thread *thread, struct wtm_record *record,
+                                                                      uint64_t now)
+{
+    uint64_t sp = record->sp;
+    do {
+        record->sp = WTM_SP_NONE;
+        thread->top = thread->closing = --record;
+        if (record->local)
+            close_record(thread, record, now);
+    } while (record[-1].sp == sp);
+    return record;
+}
+
 struct wtm_record *wtm_close(uint64_t sp, uint64_t now)
 {
     struct wtm_thread *thread = wtm_thread;
@@ -88,12 +86,8 @@ struct wtm_record *wtm_close(uint64_t sp, uint64_t now)
     struct wtm_record *interrupted = thread->closing;
     thread->closing = record;
     close_record(thread, record, now);
-    while (WTM_UNLIKELY(record[-1].sp == sp)) { /* it was tail-called: its caller returns with it */
-        record->sp = WTM_SP_NONE;
-        thread->top = thread->closing = --record;
-        if (record->local)
-            close_record(thread, record, now);
-    }
+    if (WTM_UNLIKELY(record[-1].sp == sp))
+        record = close_chain(thread, record, now);
     thread->closing = interrupted;
     return record;
 }

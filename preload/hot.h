@@ -28,6 +28,7 @@
 #define WTM_SP_BASE UINT64_MAX /* the sentinel below the first record */
 
 struct wtm_record;
+struct wtm_way_back;
 
 /* One function in one thread: private memory, indexed by probe. */
 struct wtm_local {
@@ -78,7 +79,15 @@ struct wtm_thread {
     uint64_t switch_never;     /* a word that never equals switch_expected, for sources without a cheap sign */
     uint64_t renewals;
     uint32_t ended, reserved;
+    struct wtm_way_back *ways; /* WTM_WAYS of them */
 };
+
+/* How to return from a call that was closed as left, in case it was not: a coroutine whose stack is a local array, or a
+ * program that copies stacks away and back. Direct-mapped by sp, the newest wins. */
+struct wtm_way_back {
+    uint64_t sp, return_minus_1;
+};
+enum { WTM_WAYS = 1024 };
 
 /* One timed function: what its stub hands over in r11. */
 struct wtm_probe {

@@ -53,19 +53,12 @@ static const char *const method_names[] = {
     [WTM_PATCH_NONE] = "", [WTM_PATCH_JUMP5] = "by a five-byte jump", [WTM_PATCH_PADDED] = "by a jump into its padding",
     [WTM_PATCH_JUMP2] = "by a two-byte jump", [WTM_PATCH_PUNNED] = "by a punned jump"};
 
-/* Targets of one object: one scan of its text, one commit. Gives the number patched. */
-static int patch_object(const struct wtm_target *const *targets, size_t count, int alone, struct wtm_arena *arena)
+/* Requests for the targets that are not patched yet. Their probes are the requests' contexts. */
+static size_t request_targets(const struct wtm_target *const *targets, size_t count, struct wtm_patch_request *requests,
+                              const struct wtm_target **of)
 {
-    struct wtm_code_module module;
-    wtm_describe_module(targets[0]->object, &module, arena);
-    struct wtm_patch_request *requests = wtm_arena_alloc(arena, count * sizeof *requests);
-    struct wtm_probe **probes = wtm_arena_alloc(arena, count * sizeof *probes);
     size_t n = 0;
-    int patched = 0;
-    if (!requests || !probes)
-        return 0;
-    const struct wtm_target **of = wtm_arena_alloc(arena, count * sizeof *of);
-    for (size_t i = 0; of && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (wtm_probes_at(targets[i]->address))
             continue;
         struct wtm_probe *probe = wtm_probes_new();
@@ -76,26 +69,54 @@ static int patch_object(const struct wtm_target *const *targets, size_t count, i
         requests[n] = (struct wtm_patch_request){
             .entry = targets[i]->address, .size = targets[i]->size, .hook = (uintptr_t)wtm_entry,
             .context = probe, .patch = probe->patch};
-        probes[n] = probe;
         of[n++] = targets[i];
     }
-    wtm_patch_prepare(&module, requests, n);
-    for (size_t i = 0; i < n; i++)
-        if (requests[i].refusal == WTM_REFUSED_NONE)
-            wtm_probes_describe(probes[i], of[i]);
-    wtm_patch_commit(requests, n, alone);
-    for (size_t i = 0; i < n; i++) {
-        if (requests[i].refusal == WTM_REFUSED_NONE) {
-            wtm_probes_ready(probes[i]);
-            patched++;
-            if (wtm_settings.verbose)
-                wtm_log("timed: ", of[i]->name, " (", of[i]->object->name, ") ", method_names[requests[i].patch->method]);
-        } else {
-            wtm_probes_drop(probes[i]);
-            refuse(of[i], requests[i].refusal);
-        }
+    return n;
+}
+
+static int finish_target(const struct wtm_patch_request *request, const struct wtm_target *target)
+{
+    if (request->refusal) {
+        wtm_probes_drop(request->context);
+        refuse(target, request->refusal);
+        return 0;
     }
-    return patched;
+    wtm_probes_ready(request->context);
+    wtm_probes_found(target->pattern);
+    if (wtm_settings.verbose)
+        wtm_log("timed: ", target->name, " (", target->object->name, ") ", method_names[request->patch->method]);
+    return 1;
+}
+
+/* All that is to be patched in one object: one scan of its text, one commit. Gives the number of functions timed. */
+static int patch_object(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count, int watch,
+                        int alone, struct wtm_arena *arena)
+{
+    struct wtm_code_module module;
+    size_t most = count + WTM_WATCHES_PER_OBJECT;
+    struct wtm_patch_request *requests = wtm_arena_alloc(arena, most * sizeof *requests);
+    const struct wtm_target **of = wtm_arena_alloc(arena, most * sizeof *of);
+    int timed = 0;
+    if (!requests || !of)
+        return 0;
+    size_t n = request_targets(targets, count, requests, of);
+    size_t all = n + (watch ? wtm_watch_wanted(object, requests + n) : 0);
+    if (!all)
+        return 0;
+    wtm_describe_module(object, &module, arena);
+    wtm_patch_prepare(&module, requests, all);
+    for (size_t i = 0; i < all; i++) {
+        if (!requests[i].refusal && i < n)
+            wtm_probes_describe(requests[i].context, of[i]);
+        else if (!requests[i].refusal)
+            wtm_watch_prepared(&requests[i]);
+    }
+    wtm_patch_commit(requests, all, alone);
+    for (size_t i = 0; i < n; i++)
+        timed += finish_target(&requests[i], of[i]);
+    for (size_t i = n; i < all; i++)
+        wtm_watch_patched(&requests[i]);
+    return timed;
 }
 
 static int install(struct wtm_modules *modules, int alone, struct wtm_arena *arena)
@@ -113,8 +134,7 @@ static int install(struct wtm_modules *modules, int alone, struct wtm_arena *are
         for (size_t i = 0; i < found.target_count; i++)
             if (found.targets[i].object == &modules->objects[o] && found.targets[i].refusal == WTM_REFUSED_NONE)
                 group[n++] = &found.targets[i];
-        if (n)
-            patched += patch_object(group, n, alone, arena);
+        patched += patch_object(&modules->objects[o], group, n, o >= modules->first_new, alone, arena);
     }
     for (size_t i = 0; i < found.target_count; i++)
         if (found.targets[i].refusal != WTM_REFUSED_NONE || !found.targets[i].object)
@@ -140,9 +160,7 @@ int wtm_install_begin(const char *text)
         result = wtm_modules_scan(&modules, &arena);
     if (!result) {
         modules.first_new = 0;
-        int alone = single_threaded();
-        result = install(&modules, alone, &arena);
-        wtm_watch_objects(&modules, 0, alone, &arena);
+        result = install(&modules, single_threaded(), &arena);
         tell_notes(&modules, 0);
         wtm_modules_remember(&modules, NULL);
     }
@@ -165,12 +183,9 @@ void wtm_install_update(void)
         return;
     }
     wtm_modules_remember(&modules, forget_object);
-    if (modules.first_new < modules.count) {
-        if (install(&modules, 1, &arena) > 0) {
-            wtm_generation_advance();
-            wtm_install_arm(wtm_profile_header()->armed != 0);
-        }
-        wtm_watch_objects(&modules, modules.first_new, 1, &arena);
+    if (modules.first_new < modules.count && install(&modules, 1, &arena) > 0) {
+        wtm_generation_advance();
+        wtm_install_arm(wtm_profile_header()->armed != 0);
     }
     wtm_arena_free(&arena);
 }

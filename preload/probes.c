@@ -17,6 +17,14 @@ struct entry {
     struct entry *next, *same_bucket;
 };
 
+/* Patterns that found nothing so far. Text is the parsed pattern's, which lives as long as the process. */
+struct missing {
+    const char *pattern;
+    struct wtm_not_found_chunk *chunk;
+    struct missing *next;
+};
+static struct missing *missing_patterns;
+
 static struct wtm_arena arena; /* for the life of the process */
 static struct entry *entries;
 static struct entry *buckets[4096]; /* by address */
@@ -161,6 +169,13 @@ void wtm_probes_gates(int open)
     }
 }
 
+void wtm_probes_forked(void)
+{
+    for (struct entry *e = entries; e; e = e->next)
+        e->chunk = NULL;
+    missing_patterns = NULL;
+}
+
 size_t wtm_probes_count(void)
 {
     return ready_count;
@@ -198,4 +213,16 @@ void wtm_probes_missing(const char *pattern, const char *near)
         memcpy((char *)chunk + chunk->near, near, length(near));
     }
     wtm_profile_publish(chunk, WTM_CHUNK_NOT_FOUND);
+    struct missing *missing = wtm_arena_alloc(&arena, sizeof *missing);
+    if (missing) {
+        *missing = (struct missing){pattern, chunk, missing_patterns};
+        missing_patterns = missing;
+    }
+}
+
+void wtm_probes_found(const char *pattern)
+{
+    for (struct missing *m = missing_patterns; m; m = m->next)
+        if (!strcmp(m->pattern, pattern))
+            m->chunk->found = 1;
 }

@@ -21,8 +21,12 @@ struct wtm_probe *wtm_probes_at(uintptr_t address) WTM_HIDDEN;
 void wtm_probes_unloaded(uintptr_t bias) WTM_HIDDEN;
 void wtm_probes_gates(int open) WTM_HIDDEN;
 size_t wtm_probes_count(void) WTM_HIDDEN;
+/* In a child of fork: the chunks known here are the parent's; none of them is written any more. General registers only. */
+void wtm_probes_forked(void) WTM_HIDDEN;
 
 void wtm_probes_refused(const char *name, const char *mangled, const char *module, uintptr_t address, enum wtm_refusal reason) WTM_HIDDEN;
 void wtm_probes_missing(const char *pattern, const char *near) WTM_HIDDEN;
+/* A library loaded later brought what this pattern means: it is no longer missing. */
+void wtm_probes_found(const char *pattern) WTM_HIDDEN;
 
 #endif

@@ -264,7 +264,7 @@ static void copy_descriptions(const struct segment *old, uint32_t count, uint64_
 
 int wtm_profile_recreate(const char *path)
 {
-    struct segment old[MAX_SEGMENTS];
+    static struct segment old[MAX_SEGMENTS]; /* not on the program's stack; a child begins with one thread */
     uint32_t count = profile.segment_count;
     const struct wtm_profile_header *before = profile.header;
     memcpy(old, profile.segments, sizeof old);

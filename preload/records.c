@@ -110,8 +110,24 @@ static void compact(struct wtm_thread *thread)
         r->sp = WTM_SP_NONE;
 }
 
-static void leave(struct wtm_record *record)
+static struct wtm_way_back *way_of(const struct wtm_thread *thread, uint64_t sp)
 {
+    return &thread->ways[(sp >> 3 ^ sp >> 13) % WTM_WAYS];
+}
+
+/* A frame that looks left may come back as long as its slot still holds our return point. Only the native stack is sure
+ * to be readable; there it is looked at, elsewhere assumed. */
+static void remember_way(const struct wtm_thread *thread, const struct wtm_record *record)
+{
+    uint64_t sp = record->sp;
+    if (sp <= WTM_SP_HOLE || (on_native(thread, sp) && *(const uint64_t *)(sp - 8) != (uintptr_t)wtm_return_point))
+        return;
+    *way_of(thread, sp) = (struct wtm_way_back){sp, record->return_minus_1};
+}
+
+static void leave(const struct wtm_thread *thread, struct wtm_record *record)
+{
+    remember_way(thread, record);
     close_abnormal(record);
     record->sp = WTM_SP_HOLE;
 }
@@ -138,13 +154,13 @@ void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
         } else if (!native || !on_native(thread, r->sp)) {
             continue;
         }
-        leave(r);
+        leave(thread, r);
         oldest_left = r;
     }
     /* An entry that a signal interrupted and that was left with all below it. */
     for (struct wtm_record *r = top; oldest_left && r > oldest_left; r--)
         if (r->sp == WTM_SP_NONE)
-            leave(r);
+            leave(thread, r);
     if (oldest_left || holes)
         compact(thread);
     thread->busy = 0;
@@ -157,7 +173,7 @@ void wtm_records_abandon(struct wtm_thread *thread)
     for (struct wtm_record *r = thread->top; r > thread->base; r--) {
         if (r->sp == WTM_SP_HOLE || (r->sp != WTM_SP_NONE && known && !on_native(thread, r->sp)))
             continue; /* a fiber may go on in another thread */
-        leave(r);
+        leave(thread, r);
     }
     compact(thread);
 }
@@ -243,7 +259,7 @@ static enum wtm_entry_action judge_open(struct wtm_thread *thread, struct wtm_lo
             return count_recursive(thread, local);
         }
         if (on_native(thread, sp) && on_native(thread, r->sp) && !thread->busy) { /* left; its slot has another use by now */
-            leave(r);
+            leave(thread, r);
             compact(thread);
             return WTM_ENTRY_RETRY;
         }
@@ -303,10 +319,17 @@ void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, in
     struct wtm_cell *cell = record->local->cell;
     if (*thread->switch_word != thread->switch_expected)
         wtm_cpu_renew(thread);
-    struct wtm_switched *switched = wtm_cell_switched(thread, cell);
+    /* CPU time can only have stood still while real time went on. Where it seems to have lost more than the whole call
+     * took, the thread waited between our own readings, outside the interval: the check of the switch word comes before the
+     * first TSC reading and after the second. */
+    int64_t run = raw + (thread->cpu_offset - record->cpu_offset);
+    int outside = run < -wtm_cpu_noise_ticks();
+    struct wtm_switched *switched = outside && wtm_cpu_is_cheap() ? NULL : wtm_cell_switched(thread, cell);
     if (switched) {
         wtm_stats_add(&switched->real, raw - cost);
-        wtm_stats_add(&switched->run, raw + (thread->cpu_offset - record->cpu_offset) - cost);
+        wtm_stats_add(&switched->run, (outside ? raw : run) - cost);
+    } else if (outside) {
+        wtm_stats_add(&cell->steady, raw - cost);
     } else {
         cell->late++;
     }
@@ -341,12 +364,35 @@ static struct wtm_record *adopt(struct wtm_thread *thread, uint64_t sp)
     return NULL;
 }
 
+/* The call was counted as left already; it only needs its way back. */
+static struct wtm_record *resurrect(struct wtm_thread *thread, uint64_t sp)
+{
+    const struct wtm_way_back *way = way_of(thread, sp);
+    for (const struct wtm_thread *other = wtm_threads; way->sp != sp; other = other->next) {
+        if (!other)
+            return NULL;
+        way = way_of(other, sp);
+    }
+    struct wtm_record *record = thread->top + 1;
+    if (record >= thread->limit)
+        return NULL;
+    thread->top = record;
+    record->return_minus_1 = way->return_minus_1;
+    record->local = NULL;
+    record->sp = sp;
+    return record;
+}
+
 struct wtm_record *wtm_records_raise(struct wtm_thread *thread, uint64_t sp)
 {
     wtm_records_settle(thread, sp, 1);
     struct wtm_record *record = (struct wtm_record *)record_at(thread, sp);
     if (!record)
-        return adopt(thread, sp);
+        record = adopt(thread, sp);
+    if (!record)
+        record = resurrect(thread, sp);
+    if (!record)
+        return NULL;
     if (record == thread->top)
         return record;
     struct wtm_record *raised = thread->top + 1;

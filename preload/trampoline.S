@@ -30,7 +30,7 @@
  *      found by walking the open-call records for the one whose sp is the CFA (unwind_rule.py).
  *   3. from there to the ret: an ordinary frame again.
  * Offsets are those asserted in hot.h. */
-#include "unwind_rule.h"
+#include "preload/unwind_rule.h"
 
 #define LOCAL_IDLE 0
 #define LOCAL_OPEN 8

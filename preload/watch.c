@@ -4,7 +4,6 @@
 #include "preload/watch.h"
 #include "patcher/patcher.h"
 #include "preload/clock.h"
-#include "preload/describe.h"
 #include "preload/install.h"
 #include "preload/log.h"
 #include "preload/records.h"
@@ -97,37 +96,19 @@ static struct watch *new_watch(void)
     return NULL;
 }
 
-static enum wtm_refusal add(const struct wtm_object *object, uintptr_t entry, size_t size,
-                            void (*handler)(uint64_t *, const uint64_t *), int alone, struct wtm_arena *arena)
+static size_t want(const struct wtm_object *object, uintptr_t entry, size_t size,
+                   void (*handler)(uint64_t *, const uint64_t *), struct wtm_patch_request *request)
 {
-    struct wtm_code_module module;
     struct watch *watch = new_watch();
     if (!watch)
-        return WTM_REFUSED_NO_MEMORY;
+        return 0;
     memset(watch, 0, sizeof *watch);
+    watch->used = 1;
     watch->handler = handler;
     watch->bias = object->bias;
-    struct wtm_patch_request request = {.entry = entry, .size = size, .hook = (uintptr_t)wtm_watch_entry,
-                                        .context = &watch->probe, .patch = &watch->patch};
-    wtm_describe_module(object, &module, arena);
-    wtm_patch_prepare(&module, &request, 1);
-    if (!request.refusal)
-        watch->probe.body = watch->patch.body;
-    wtm_patch_commit(&request, 1, alone);
-    if (!request.refusal) {
-        watch->used = 1;
-        wtm_patch_open(&watch->patch);
-    }
-    return request.refusal;
-}
-
-static void watch_loader(const struct wtm_object *object, int alone, struct wtm_arena *arena)
-{
-    uintptr_t entry = wtm_modules_notification();
-    enum wtm_refusal refusal = entry ? add(object, entry, 0, on_loader_change, alone, arena) : WTM_REFUSED_NOT_CODE;
-    if (refusal)
-        wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
-                wtm_refusal_text(refusal));
+    *request = (struct wtm_patch_request){.entry = entry, .size = size, .hook = (uintptr_t)wtm_watch_entry,
+                                          .context = &watch->probe, .patch = &watch->patch};
+    return 1;
 }
 
 /* Exported, or, where the static table was read anyway, linked in (-static-libstdc++). */
@@ -144,24 +125,40 @@ static int find(const struct wtm_object *object, const char *name, struct wtm_sy
     return 0;
 }
 
-void wtm_watch_objects(const struct wtm_modules *modules, size_t first, int alone, struct wtm_arena *arena)
+size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_request *requests)
 {
-    static const char *const jumps[] = {"longjmp", "__longjmp_chk", "____longjmp_chk"};
-    int jumpable = knows_jump_buffers();
-    for (size_t i = first; i < modules->count; i++) {
-        const struct wtm_object *object = &modules->objects[i];
-        struct wtm_symbol symbol;
-        if (object->is_loader)
-            watch_loader(object, alone, arena);
-        if (object->is_loader || object->is_vdso)
-            continue;
-        /* What cannot be watched, or is timed by the user: such exits are then noticed a little later. */
-        if (find(object, "__cxa_begin_catch", &symbol))
-            add(object, object->bias + symbol.offset, symbol.size, on_catch, alone, arena);
-        for (size_t j = 0; jumpable && j < sizeof jumps / sizeof *jumps; j++)
-            if (find(object, jumps[j], &symbol))
-                add(object, object->bias + symbol.offset, symbol.size, on_jump, alone, arena);
+    static const char *const jumps[] = {"longjmp", "__longjmp_chk"};
+    struct wtm_symbol symbol;
+    size_t n = 0;
+    if (object->is_loader && wtm_modules_notification())
+        n += want(object, wtm_modules_notification(), 0, on_loader_change, requests);
+    if (object->is_loader || object->is_vdso)
+        return n;
+    if (find(object, "__cxa_begin_catch", &symbol))
+        n += want(object, object->bias + symbol.offset, symbol.size, on_catch, requests + n);
+    for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++)
+        if (find(object, jumps[i], &symbol) && knows_jump_buffers())
+            n += want(object, object->bias + symbol.offset, symbol.size, on_jump, requests + n);
+    return n;
+}
+
+void wtm_watch_prepared(struct wtm_patch_request *request)
+{
+    ((struct watch *)request->context)->probe.body = request->patch->body;
+}
+
+/* What cannot be watched, or is timed by the user: such exits are then noticed a little later. */
+void wtm_watch_patched(struct wtm_patch_request *request)
+{
+    struct watch *watch = request->context;
+    if (!request->refusal) {
+        wtm_patch_open(request->patch);
+        return;
     }
+    if (watch->handler == on_loader_change)
+        wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
+                wtm_refusal_text(request->refusal));
+    watch->used = 0;
 }
 
 void wtm_watch_unloaded(uintptr_t bias)

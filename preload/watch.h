@@ -5,10 +5,19 @@
 #ifndef WTM_PRELOAD_WATCH_H
 #define WTM_PRELOAD_WATCH_H
 
+#include "patcher/patcher.h"
 #include "preload/modules.h"
 
-/* Watches what objects from `first` on define. Start-up, or with the loader's lock held. */
-void wtm_watch_objects(const struct wtm_modules *modules, size_t first, int alone, struct wtm_arena *arena) WTM_HIDDEN;
+enum { WTM_WATCHES_PER_OBJECT = 4 };
+
+/* Requests for what is to be watched in an object, at most WTM_WATCHES_PER_OBJECT; they go to the patcher together with
+ * those of timed functions, since each call of it scans the object. Gives their number. Start-up, or with the loader's
+ * lock held. */
+size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_request *requests) WTM_HIDDEN;
+/* Between prepare (not refused) and commit. */
+void wtm_watch_prepared(struct wtm_patch_request *request) WTM_HIDDEN;
+/* After commit, refused or not. */
+void wtm_watch_patched(struct wtm_patch_request *request) WTM_HIDDEN;
 /* The object with this load bias was unmapped. */
 void wtm_watch_unloaded(uintptr_t bias) WTM_HIDDEN;
 

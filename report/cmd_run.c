@@ -4,6 +4,7 @@
  * Sets the environment and executes the program in this process: its exit status, its signals, its terminal
  * and its pid are its own. */
 #include "report/commands.h"
+#include "report/preload.h"
 #include "report/target_check.h"
 #include <errno.h>
 #include <stdio.h>
@@ -57,58 +58,6 @@ const struct wtm_command wtm_command_run = {
     .run = run,
 };
 
-static int complain(int exit_code, const char *subject, const char *words)
-{
-    fprintf(stderr, "wtm run: %s: %s\n", subject, words);
-    return exit_code;
-}
-
-/* In a build tree the library stands beside the command; else where it was installed, found from the
- * command's own place so that the whole may be moved. */
-static int find_library(char path[PATH_MAX])
-{
-    static const char *const beside[] = {"../preload/libwtmtime.so", WTM_LIBRARY_FROM_BIN};
-    const char *given = getenv("WTM_LIB");
-    if (given && *given) {
-        if (!realpath(given, path))
-            return complain(WTM_EXIT_CANNOT, given, "WTM_LIB names no library");
-        return 0;
-    }
-    char self[PATH_MAX], at[2 * PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash)
-        slash[1] = 0;
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-        snprintf(at, sizeof at, "%s%s", beside[i][0] == '/' ? "" : self, beside[i]);
-        if (realpath(at, path))
-            return 0;
-    }
-    if (realpath(WTM_LIBRARY, path))
-        return 0;
-    return complain(WTM_EXIT_CANNOT, WTM_LIBRARY, "the library is not here; WTM_LIB can name another place");
-}
-
-/* A sanitizer's runtime insists on being first; then ours; then what was there. */
-static int set_preload(const char *library, const struct wtm_target_check *check)
-{
-    const char *before = getenv("LD_PRELOAD");
-    if (strpbrk(library, " :"))
-        return complain(
-            WTM_EXIT_CANNOT, library,
-            "LD_PRELOAD cannot hold a path with blanks or colons; WTM_LIB can name another place");
-    size_t bytes = strlen(library) + strlen(check->runtime) + (before ? strlen(before) : 0) + 3;
-    char *value = malloc(bytes);
-    if (!value)
-        return complain(WTM_EXIT_CANNOT, check->path, "no memory");
-    snprintf(value, bytes, "%s%s%s%s%s", check->runtime, *check->runtime ? ":" : "", library,
-             before && *before ? ":" : "", before ? before : "");
-    int failed = setenv("LD_PRELOAD", value, 1);
-    free(value);
-    return failed ? complain(WTM_EXIT_CANNOT, check->path, "no memory") : 0;
-}
-
 static int set_settings(const struct values *values)
 {
     const struct {
@@ -122,19 +71,18 @@ static int set_settings(const struct values *values)
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (settings[i].value && setenv(settings[i].name, settings[i].value, 1))
-            return complain(WTM_EXIT_CANNOT, settings[i].name, "no memory");
+            return wtm_preload_error("run", WTM_EXIT_CANNOT, settings[i].name, "no memory");
     if (values->out && !strcmp(values->out, "none"))
         unsetenv("WTM_OUT");
     return values->out || !setenv("WTM_OUT", "wtm.%p.prof", 0)
                ? 0
-               : complain(WTM_EXIT_CANNOT, "WTM_OUT", "no memory");
+               : wtm_preload_error("run", WTM_EXIT_CANNOT, "WTM_OUT", "no memory");
 }
 
 static int run(int argc, char **argv)
 {
     struct values values = {0};
     struct wtm_target_check check;
-    char library[PATH_MAX];
     int words = wtm_options_parse(&wtm_command_run, argc, argv, &values);
     if (words < 0)
         return wtm_options_exit(words);
@@ -143,18 +91,12 @@ static int run(int argc, char **argv)
     const char *time = values.time ? values.time : getenv("WTM_TIME");
     if (!time || !*time)
         return wtm_usage_error(&wtm_command_run, "name functions with -t, like -t 'foo,bar*'");
-    int result = wtm_target_check(&check, argv[1]);
-    if (result)
-        return complain(result, check.subject, check.problem);
-    if (*check.warning)
-        complain(0, check.subject, check.warning);
-    result = find_library(library);
-    if (!result)
-        result = set_preload(library, &check);
+    int result = wtm_preload(&check, "run", argv[1]);
     if (!result)
         result = set_settings(&values);
     if (result)
         return result;
     execvp(check.path, argv + 1);
-    return complain(errno == ENOENT ? WTM_EXIT_NO_PROGRAM : WTM_EXIT_CANNOT, check.path, strerror(errno));
+    return wtm_preload_error("run", errno == ENOENT ? WTM_EXIT_NO_PROGRAM : WTM_EXIT_CANNOT, check.path,
+                             strerror(errno));
 }

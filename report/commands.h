@@ -7,5 +7,6 @@
 
 extern const struct wtm_command wtm_command_run;
 extern const struct wtm_command wtm_command_report;
+extern const struct wtm_command wtm_command_list;
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct wtm_command *const commands[] = {&wtm_command_run, &wtm_command_report};
+static const struct wtm_command *const commands[] = {&wtm_command_run, &wtm_command_report,
+                                                     &wtm_command_list};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void help(void)
@@ -17,6 +18,7 @@ static void help(void)
            "  wtm run -t 'foo,bar*' -- ./app        run ./app, time foo and all that begins with bar;\n"
            "                                        the table comes when it ends\n"
            "  wtm report wtm.PID.prof               the table again, from the profile that was saved\n"
+           "  wtm list ./app                        what can be timed in ./app, what not and why\n"
            "\n"
            "Commands:\n");
     for (size_t i = 0; i < COMMANDS; i++)
@@ -25,9 +27,9 @@ static void help(void)
            "wtm COMMAND --help tells the options of each. What can stand for a function (globs,\n"
            "library:name, C++ names, addresses) is in libwtmtime(7).\n"
            "\n"
-           "Exit status: 0 done; 1 done, and the answer is no (nothing was called); 2 wrong usage;\n"
-           "3 a file could not be read or written. wtm run: that of the program, or 126 when it\n"
-           "cannot be run or timed, 127 when there is no such program.\n");
+           "Exit status: 0 done; 1 done, and the answer is no (nothing was called, nothing can be\n"
+           "timed); 2 wrong usage; 3 a file could not be read or written. wtm run: that of the\n"
+           "program, or 126 when it cannot be run or timed, 127 when there is no such program.\n");
 }
 
 static int unknown(const char *name)

@@ -8,11 +8,11 @@
 /* Documented in wtm(1); tests rely on them. */
 enum wtm_exit {
     WTM_EXIT_OK = 0,
-    WTM_EXIT_FINDING = 1,     /* it worked, and the answer is no: nothing was called */
+    WTM_EXIT_FINDING = 1,     /* it worked, and the answer is no: nothing was called, nothing can be timed */
     WTM_EXIT_USAGE = 2,       /* the command line was wrong */
     WTM_EXIT_INPUT = 3,       /* a file could not be read or is no profile; output could not be written */
-    WTM_EXIT_CANNOT = 126,    /* wtm run: the program cannot be executed or cannot be timed */
-    WTM_EXIT_NO_PROGRAM = 127 /* wtm run: there is no such program */
+    WTM_EXIT_CANNOT = 126,    /* the program cannot be executed or cannot be timed */
+    WTM_EXIT_NO_PROGRAM = 127 /* there is no such program */
 };
 
 enum wtm_option_kind {

@@ -2,6 +2,7 @@
  * The report as JSON. What was not measured is null. */
 #include "common/status.h"
 #include "report/json_writer.h"
+#include "report/print_parts.h"
 #include "report/printers.h"
 #include "report/rows.h"
 #include <string.h>
@@ -86,7 +87,7 @@ static void put_function(struct wtm_json *json, const struct wtm_row *row)
     wtm_json_object_end(json);
 }
 
-static void put_refused(struct wtm_json *json, const struct wtm_summary *summary)
+void wtm_json_refused(struct wtm_json *json, const struct wtm_summary *summary)
 {
     wtm_json_array(json, "refused");
     for (size_t i = 0; i < summary->refused_count; i++) {
@@ -102,7 +103,7 @@ static void put_refused(struct wtm_json *json, const struct wtm_summary *summary
     wtm_json_array_end(json);
 }
 
-static void put_missing(struct wtm_json *json, const struct wtm_summary *summary)
+void wtm_json_missing(struct wtm_json *json, const struct wtm_summary *summary)
 {
     wtm_json_array(json, "not_found");
     for (size_t i = 0; i < summary->missing_count; i++) {
@@ -136,8 +137,8 @@ int wtm_print_json(struct wtm_text *text, const struct wtm_summary *summary,
     for (size_t i = 0; i < rows; i++)
         put_function(&json, &summary->rows[i]);
     wtm_json_array_end(&json);
-    put_refused(&json, summary);
-    put_missing(&json, summary);
+    wtm_json_refused(&json, summary);
+    wtm_json_missing(&json, summary);
     wtm_json_array(&json, "notes");
     for (size_t i = 0; i < summary->note_count; i++)
         wtm_json_string(&json, NULL, summary->notes[i]);

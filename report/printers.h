@@ -14,6 +14,10 @@ wtm_printer wtm_print_json; /* schema wtm-report/1, docs/profile-format.md */
 wtm_printer wtm_print_csv;  /* as in RFC 4180, with plain newlines; a line a function, the first one names the
                                columns */
 
+/* Of a profile that was never armed: what can be timed, and what not. `options`: program, width, top. */
+wtm_printer wtm_print_list;
+wtm_printer wtm_print_list_json; /* schema wtm-list/1 */
+
 /* A field of CSV: quoted where needed. Control characters and invalid UTF-8 become \xNN, so that a row is a
  * line. */
 void wtm_csv_field(struct wtm_text *text, const char *value);

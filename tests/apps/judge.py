@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An independent count of calls: breakpoints of gdb at the functions' first bytes, in a run without the library."""
+"""An independent count of calls: breakpoints of gdb at the functions' first bytes, in a run without the library. Input and
+output are of the same kinds as in the timed run (a file or /dev/null, and pipes), since programs look."""
 import re
 import shlex
 import subprocess
@@ -16,7 +17,7 @@ def count(tools, argv, symbols, cwd, stdin='/dev/null', status=0):
                '-ex', 'handle all nostop noprint pass', '-ex', 'handle SIGTRAP stop nopass']
     for number, symbol in enumerate(symbols, 1):
         command += ['-ex', f'break *{symbol}', '-ex', f'ignore {number} {ENDLESS}']
-    command += ['-ex', 'run ' + ' '.join(shlex.quote(word) for word in argv[1:]) + f' <{stdin} >/dev/null',
+    command += ['-ex', 'run ' + ' '.join(shlex.quote(word) for word in argv[1:]) + f' <{stdin}',
                 '-ex', 'info breakpoints', argv[0]]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=tools.environment({'SHELL': '/bin/sh'}), cwd=cwd, timeout=300, check=False)

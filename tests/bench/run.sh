@@ -47,7 +47,7 @@ start() { # label, patterns, program and arguments
     shift 2
     # WTM_TIME is there in both runs; the empty library does not look at it
     WTM_TIME=$patterns WTM_TABLE=none "$out/startup" 41 "$out/libempty.so" "$lib" "$@" |
-        awk -v label="$label" '{ printf "  %-42s %7.2f  (%.2f..%.2f)  %.2f -> %.2f ms           target < 3 ms\n", label, $1, $2, $3, $4, $5 }'
+        awk -v label="$label" '{ printf "  %-42s %7.2f  (%.2f..%.2f)  %.2f -> %.2f ms, CPU %+.2f ms  target < 3 ms\n", label, $1, $2, $3, $4, $5, $6 }'
 }
 echo "start to end of a process beyond that with an empty library preloaded, median of 41 pairs, ms (quartiles)"
 ten=idle_0,idle_1,idle_2,idle_3,idle_4,idle_5,idle_6,idle_7,idle_8,idle_9

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer's entry point for the ELF reader. The unit tests run the same function over mutated real files. */
+ * libFuzzer's entry point for the ELF reader. The unit tests run the same function over mutated real files.
+ */
 #include <string.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Reads every byte that the object promises. */
 static size_t touch(const struct wtm_object *object)
 {
-    volatile size_t sum = 0;
+    size_t sum = 0;
     for (size_t i = 0; i < object->symbol_count; i++) {
         sum += strlen(object->symbols[i].name);
         if (!wtm_object_executable(object, object->symbols[i].offset) || object->symbols[i].offset == 0 ||
@@ -23,12 +24,15 @@ static size_t touch(const struct wtm_object *object)
             abort();
     }
     sum += strlen(object->path) + strlen(object->name);
+    if (sum == SIZE_MAX)
+        abort(); /* it is of use */
     return object->symbol_count;
 }
 
 static void look_up(const struct wtm_object *object, struct wtm_arena *arena)
 {
-    static const char *const names[] = {"fx_exported", "fx_pick", "malloc", "", "fx_versioned", "_ZN2fx3addEii"};
+    static const char *const names[] = {"fx_exported",  "fx_pick",      "malloc", "",
+                                        "fx_versioned", "_ZN2fx3addEii"};
     struct wtm_symbol symbols[4];
     size_t count;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -44,7 +48,8 @@ static void look_up(const struct wtm_object *object, struct wtm_arena *arena)
     }
     const uintptr_t *pointers = wtm_object_code_pointers(object, arena, &count);
     for (size_t i = 0; i < count; i++)
-        if (!wtm_object_executable(object, pointers[i] - object->bias) || (i && pointers[i] <= pointers[i - 1]))
+        if (!wtm_object_executable(object, pointers[i] - object->bias) ||
+            (i && pointers[i] <= pointers[i - 1]))
             abort();
 }
 
@@ -52,7 +57,8 @@ static size_t resolve(struct wtm_object *object, struct wtm_arena *arena)
 {
     struct wtm_pattern_set set;
     struct wtm_resolution found;
-    if (wtm_patterns_parse(&set, "fx_local,fx_exportex,fx::Box::get,/^fx_c/,fx_*,0x1234", "fuzz", arena, NULL, NULL) ||
+    if (wtm_patterns_parse(&set, "fx_local,fx_exportex,fx::Box::get,/^fx_c/,fx_*,0x1234", "fuzz", arena, NULL,
+                           NULL) ||
         wtm_resolve(&set, object, 1, 0, 0, arena, &found))
         return 0;
     for (size_t i = 0; i < found.target_count; i++)
@@ -80,7 +86,8 @@ static char *room(void)
 {
     static char *image;
     if (!image) {
-        image = mmap(NULL, MAX_IMAGE_BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        image =
+            mmap(NULL, MAX_IMAGE_BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (image == MAP_FAILED || mprotect(image + MAX_IMAGE_BYTES, PAGE, PROT_NONE))
             abort();
     }
@@ -94,7 +101,8 @@ static int fits(const Elf64_Phdr *segment, size_t size)
            segment->p_filesz <= size - segment->p_offset;
 }
 
-/* What the kernel and the loader would have made of it; IFUNCs are left out, since there is no code to be called. */
+/* What the kernel and the loader would have made of it; IFUNCs are left out, since there is no code to be
+ * called. */
 static void *make_image(const uint8_t *data, size_t size, Elf64_Phdr *phdr, unsigned *count)
 {
     Elf64_Ehdr header;

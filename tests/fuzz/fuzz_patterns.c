@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer's entry point for patterns: the list's parser, the globs, the regular expressions, the demanglers and the
- * spelling. The first line of the input is the list, each further line a symbol's name. */
+ * libFuzzer's entry point for patterns: the list's parser, the globs, the regular expressions, the demanglers
+ * and the spelling. The first line of the input is the list, each further line a symbol's name. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

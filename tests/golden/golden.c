@@ -132,6 +132,13 @@ static uintptr_t jump_target(uintptr_t at)
     return at + 5 + (uintptr_t)(intptr_t)displacement;
 }
 
+static uintptr_t word_at(uintptr_t at)
+{
+    uintptr_t word;
+    memcpy(&word, (const void *)at, sizeof word);
+    return word;
+}
+
 /* jmp *gate(%rip); the armed path behind it; the body behind that */
 static void check_stub(const struct golden *golden, const struct wtm_patch *patch, uintptr_t stub)
 {
@@ -150,7 +157,8 @@ static void check_stub(const struct golden *golden, const struct wtm_patch *patc
     } else {
         memcpy(&displacement, jump + 2, sizeof displacement);
         expect_bytes(golden, "hook jump", jump, (const uint8_t[]){0xff, 0x25}, 2);
-        cr_assert_eq(*(const uintptr_t *)(jump + 6 + displacement), hook_address, "%s: hook", golden->name);
+        cr_assert_eq(word_at((uintptr_t)jump + 6 + (uintptr_t)(intptr_t)displacement), hook_address, "%s: hook",
+                     golden->name);
     }
     wtm_patch_open(patch);
     cr_assert_eq(*patch->gate, patch->armed, "%s: open", golden->name);
@@ -173,7 +181,7 @@ static uintptr_t find_stub(const struct golden *golden, const struct wtm_patch *
     if (golden->method != WTM_PATCH_PUNNED)
         return target;
     expect_bytes(golden, "dictated jump", (const void *)target, (const uint8_t[]){0xff, 0x25, 0, 0, 0, 0}, 6);
-    return *(const uintptr_t *)(target + 6);
+    return word_at(target + 6);
 }
 
 static void check_text(const struct golden *golden, const struct golden_world *world, const struct wtm_patch *patch)

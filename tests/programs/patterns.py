@@ -15,7 +15,7 @@ def counts(report):
 
 def plain_counts(t, pattern):
     _, report = t.report_of([t.build('plain.c'), '7', '8', '9'], pattern)
-    return counts(report)
+    return [row for row in counts(report) if row[1]]  # libc has functions of such names as well, and nobody calls them
 
 
 PLAIN = {
@@ -113,13 +113,15 @@ def _(t):
     expect_equal(counts(report), [('own', 11)], 'rows')
 
 
-@SUITE.test('an address in the middle of an instruction or outside of code is refused')
+@SUITE.test('an address outside of code, or in the middle of an instruction, is told and does no harm')
 def _(t):
     fixed = t.build('plain.c', '-no-pie', '-fno-pie', name='plain-fixed')
-    run, report = t.report_of([fixed, '7', '8', '9'], '0x10=low,0x7fffffffffff=high')
-    expect_equal(sorted(row['name'] for row in report.refused), ['high', 'low'], f'refused: {report.brief()}')
-    expect(all(row['reason'] for row in report.refused), 'each with a reason')
-    expect_equal(run.out, f'sum {28 + 44 + 63}\n', 'stdout')
+    inside = address_of(fixed, 'alphabet') + 1
+    run, report = t.report_of([fixed, '7', '8', '9'], f'0x10=low,0x7fffffffffff=high,{inside:#x}=inside,alpha')
+    told = {row['name'] for row in report.refused} | {row['pattern'].split('=')[-1] for row in report.not_found}
+    expect_equal(told, {'high', 'low', 'inside'}, f'refused or not found: {report.brief()}')
+    expect(all(row['reason'] for row in report.refused), 'a refusal without a reason')
+    expect_equal((run.out, counts(report)), (f'sum {28 + 44 + 63}\n', [('alpha', 7)]), 'stdout and rows')
 
 
 @SUITE.test('a thousand functions by one glob')

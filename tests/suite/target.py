@@ -82,9 +82,10 @@ class Run:
             raise Failed(f'no profile of process {pid} in {self.folder}; its stderr ends: {self.err[-600:]!r}')
         return self.tools.report(paths[pid])
 
-    def children(self):
-        """Reports of the other processes, in no special order."""
-        return [self.tools.report(path) for pid, path in sorted(self.profile_paths().items()) if pid != self.pid]
+    def children(self, empty_allowed=False):
+        """Reports of the other processes, in no special order. A limit on the size of files may leave an empty one."""
+        return [self.tools.report(path) for pid, path in sorted(self.profile_paths().items())
+                if pid != self.pid and not (empty_allowed and os.path.getsize(path) == 0)]
 
     def tables(self):
         """Text of the table files, by process."""

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { MOST_STEPS = 50000 };
 enum place { PROGRAM, LIBRARY, GENERATED, OTHER };
 struct range { unsigned long start, end; };
 struct map { struct range range; enum place place; };
@@ -95,15 +96,25 @@ static int next_stop(int request)
     return status;
 }
 
-static int is_breakpoint(void)
+/* A breakpoint of main's own: the byte before the next instruction is its int3. */
+static int is_breakpoint(const struct range *outermost, unsigned long rip)
 {
-    siginfo_t info;
-    return ptrace(PTRACE_GETSIGINFO, child, NULL, &info) == 0 && info.si_code == SI_KERNEL;
+    return in_range(outermost, rip - 1) && (ptrace(PTRACE_PEEKTEXT, child, (void *)(rip - 1), NULL) & 0xff) == 0xcc;
+}
+
+/* Lets the program run on. A popf under single steps makes the kernel take the trap flag for the program's own and leave it
+ * set, so it is taken out by hand. */
+static int run_on(struct user_regs_struct *registers)
+{
+    registers->eflags &= ~0x100ULL;
+    ptrace(PTRACE_SETREGS, child, NULL, registers);
+    return next_stop(PTRACE_CONT);
 }
 
 int main(int argc, char **argv)
 {
     long stepped = 0, counts[4] = {0}, lost = 0;
+    struct user_regs_struct registers;
     int status, inside = 0;
     if (argc < 6)
         return 2;
@@ -123,21 +134,32 @@ int main(int argc, char **argv)
         return 2;
     unw_addr_space_t space = unw_create_addr_space(&_UPT_accessors, 0);
     void *info = _UPT_create(child);
+    unw_set_caching_policy(space, UNW_CACHE_GLOBAL); /* nothing is unloaded while it steps */
     if (!space || !info)
         return 2;
 
+    ptrace(PTRACE_GETREGS, child, NULL, &registers);
     while (!WIFEXITED(status) && !WIFSIGNALED(status)) {
-        status = next_stop(inside ? PTRACE_SINGLESTEP : PTRACE_CONT);
+        status = inside ? next_stop(PTRACE_SINGLESTEP) : run_on(&registers);
         if (status < 0)
             break;
         if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
             continue;
-        if (is_breakpoint()) {
+        ptrace(PTRACE_GETREGS, child, NULL, &registers);
+        if (is_breakpoint(&outermost, registers.rip)) {
             inside = !inside;
             continue;
         }
-        struct user_regs_struct registers;
-        ptrace(PTRACE_GETREGS, child, NULL, &registers);
+        if (!inside) {
+            fprintf(stderr, "a breakpoint at %#llx that is none of main's\n", registers.rip);
+            continue;
+        }
+        if (stepped >= MOST_STEPS) {
+            fprintf(stderr, "more than %d steps\n", MOST_STEPS);
+            kill(child, SIGKILL);
+            waitpid(child, &status, 0);
+            break;
+        }
         enum place place = place_of(registers.rip, argv[5]);
         stepped++;
         counts[place]++;

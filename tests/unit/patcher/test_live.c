@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include "own_module.h"
 
-enum { THREADS = 2, FUNCTIONS = 5, ROUNDS = 12 };
+enum { THREADS = 2, FUNCTIONS = 6, ROUNDS = 12 };
 
-/* Several instructions in the first five bytes; one that spans them; one whose bytes cross a word; a loop to the entry
+/* Several instructions in the first five bytes; one that spans them; one whose bytes cross a word; a short one with padding; a loop to the entry
  * that is re-aimed, its displacement aligned; one with the loop's displacement across two words. */
 __asm__(".text\n.p2align 6, 0xcc\n"
         ".type live_several, @function\nlive_several: nop; nop; nop; lea 1(%rdi), %rax; ret\n"
@@ -22,18 +22,19 @@ __asm__(".text\n.p2align 6, 0xcc\n"
         ".size live_single, . - live_single\n.p2align 6, 0xcc\n.skip 5, 0xcc\n"
         ".type live_crossing, @function\nlive_crossing: lea 0x12345(%rdi), %rax; sub $0x12344, %rax; ret\n"
         ".size live_crossing, . - live_crossing\n.p2align 6, 0xcc\n"
+        ".type live_short, @function\nlive_short: jmp live_crossing\n.size live_short, . - live_short\n.p2align 6, 0xcc\n"
         ".type live_loop, @function\nlive_loop: lea 0(%rdi), %rax; nop; xor $1, %cl; nop; nop; nop; nop\n"
         "test $1, %cl; .byte 0x0f, 0x84; .long live_loop - (. + 4); inc %rax; ret\n"
         ".size live_loop, . - live_loop\n.p2align 6, 0xcc\n"
         ".type live_torn, @function\nlive_torn: lea 0(%rdi), %rax; nop; nop; xor $1, %cl; test $1, %cl\n"
         ".byte 0x0f, 0x84; .long live_torn - (. + 4); inc %rax; ret\n"
         ".size live_torn, . - live_torn\n");
-uintptr_t live_several(uintptr_t), live_single(uintptr_t), live_crossing(uintptr_t), live_loop(uintptr_t),
-    live_torn(uintptr_t);
+uintptr_t live_several(uintptr_t), live_single(uintptr_t), live_crossing(uintptr_t), live_short(uintptr_t),
+    live_loop(uintptr_t), live_torn(uintptr_t);
 void wtm_test_hook(void);
 
-static uintptr_t (*const functions[FUNCTIONS])(uintptr_t) = {live_several, live_single, live_crossing, live_loop,
-                                                             live_torn};
+static uintptr_t (*const functions[FUNCTIONS])(uintptr_t) = {live_several, live_single, live_crossing,
+                                                             live_short,   live_loop,   live_torn};
 static struct context {
     uint64_t count;
     uintptr_t body;
@@ -105,7 +106,7 @@ static void begin(void)
     cr_assert_eq(wtm_patch_prepare(&own.module, requests, FUNCTIONS), 0);
     for (unsigned f = 0; f < FUNCTIONS; f++) {
         cr_assert_eq(requests[f].refusal, WTM_REFUSED_NONE, "%u: %s", f, wtm_refusal_name(requests[f].refusal));
-        cr_assert_eq(patches[f].method, WTM_PATCH_JUMP5);
+        cr_assert_eq(patches[f].method, f == 3 ? WTM_PATCH_PADDED : WTM_PATCH_JUMP5);
         contexts[f].body = patches[f].body;
         wtm_patch_open(&patches[f]);
     }
@@ -167,7 +168,7 @@ Test(live, with_traps, .timeout = 60)
         cr_expect_gt(contexts[f].count, 0, "%u was never counted", f);
 }
 
-/* Without help only single instructions in one word can be changed. */
+/* Without help only single instructions in one word can be changed, padding behind them included. */
 Test(live, without_traps, .timeout = 60)
 {
     begin();
@@ -178,7 +179,8 @@ Test(live, without_traps, .timeout = 60)
     for (unsigned f = 0; f < FUNCTIONS; f++) {
         requests[f].refusal = WTM_REFUSED_NONE;
         cr_assert_eq(wtm_patch_commit(&requests[f], 1, 0), 0);
-        cr_expect_eq(requests[f].refusal, f == 1 ? WTM_REFUSED_NONE : WTM_REFUSED_BUSY, "%u", f);
+        cr_expect_eq(requests[f].refusal, f == 1 || f == 3 ? WTM_REFUSED_NONE : WTM_REFUSED_BUSY, "%u",
+                     f);
     }
     end();
     cr_expect_gt(contexts[1].count, 0);

@@ -4,6 +4,7 @@
 #include "profile_builder.h"
 #include "report/options.h"
 #include "report/target_check.h"
+#include "report/to_entry.h"
 #include <criterion/criterion.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -252,7 +253,7 @@ Test(command, report, .init = enter_directory, .fini = leave_directory)
     cr_assert_eq(shell("$wtm --help"), 0);
     cr_assert(strstr(output, "Start here"));
     cr_assert_eq(shell("$wtm --version"), 0);
-    for (const char *const *name = (const char *const[]){"run", "report", NULL}; *name; name++) {
+    for (const char *const *name = (const char *const[]){"run", "report", "list", NULL}; *name; name++) {
         char line[64];
         snprintf(line, sizeof line, "$wtm %s --help", *name);
         cr_assert_eq(shell(line), 0);
@@ -268,7 +269,8 @@ Test(command, manual)
     setenv("manual", WTM_MANUAL, 1);
     cr_assert_eq(
         shell("$wtm run --help | grep -o -- '--[a-z]\\+' | sort -u > /tmp/wtm-helped.$$; "
-              "$wtm report --help | grep -o -- '--[a-z]\\+' | sort -u >> /tmp/wtm-helped.$$; "
+              "for c in report list; do $wtm $c --help; done | grep -o -- '--[a-z]\\+' | sort -u >> "
+              "/tmp/wtm-helped.$$; "
               "{ sort -u /tmp/wtm-helped.$$; echo --version; } | grep -v fast | sort > /tmp/wtm-help.$$; "
               "sed 's/\\\\-/-/g' \"$manual\" | grep -o -- '--[a-z]\\+' | grep -v fast | sort -u | "
               "diff /tmp/wtm-help.$$ -; echo $?; rm /tmp/wtm-help*.$$"),
@@ -317,4 +319,39 @@ Test(command, run, .init = enter_directory, .fini = leave_directory)
     cr_assert_eq(shell("WTM_LIB=/missing $wtm run -t a sh"), 126);
     cr_assert_eq(shell("cp own.so 'a b.so'; WTM_LIB='a b.so' $wtm run -t a sh"), 126);
     cr_assert(strstr(output, "blanks or colons"));
+}
+
+Test(command, list, .init = enter_directory, .fini = leave_directory)
+{
+    char reason[128], marker[128];
+    snprintf(marker, sizeof marker, "touch %s/ran", directory);
+    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, marker, NULL};
+    cr_assert_eq(wtm_run_to_entry("/bin/sh", argv, reason, sizeof reason), 0, "%s", reason);
+    usleep(100000);
+    cr_assert(access("ran", F_OK)); /* its code never ran */
+    cr_assert_lt(wtm_run_to_entry("./nothing", argv, reason, sizeof reason), 0);
+    cr_assert(strstr(reason, "cannot be executed"));
+    setenv("LD_PRELOAD", "", 1);
+    save("text", "#!/bin/sh\nexit 1\n", 17, 0755);
+    cr_assert_eq(wtm_run_to_entry("./text", argv, reason, sizeof reason), 0);
+
+    unsetenv("WTM_LIB"); /* the library of this build */
+    cr_assert_eq(shell("$wtm list /bin/sh libc.so.6:malloc vfork no_such_thing_at_all"), 0);
+    cr_assert(strstr(output, "wtm: /bin/sh: 1 function can be timed, 1 cannot, 1 not found\n"), "%s", output);
+    cr_assert(strstr(output, "\nmalloc  ") && strstr(output, "  libc.so.6+0x"), "%s", output);
+    cr_assert(strstr(output, "\ncannot be timed\n  vfork: pops its own return address\n"));
+    cr_assert(strstr(output, "\nnot found\n  no_such_thing_at_all:"));
+    cr_assert_eq(shell("$wtm list /bin/sh no_such_thing_at_all"), 1);
+    cr_assert_eq(shell("$wtm list --json /bin/sh libc.so.6:malloc vfork | tr -d '\\n '"), 0);
+    cr_assert(
+        strstr(output,
+               "{\"schema\":\"wtm-list/1\",\"program\":\"/bin/sh\",\"functions\":[{\"name\":\"malloc\","),
+        "%s", output);
+    cr_assert(strstr(output, "\"code\":\"POPS_RETURN\"}],\"not_found\":[]}"));
+    cr_assert_eq(shell("$wtm list"), 2);
+    cr_assert_eq(shell("$wtm list ./nothing"), 127);
+    cr_assert_eq(
+        shell("before=$(ls -d /tmp/wtm-list-* | wc -l); $wtm list /bin/sh 'libc.so.6:*' | head -n 1; "
+              "test $(ls -d /tmp/wtm-list-* | wc -l) = $before"),
+        0); /* leaves nothing, also with no reader */
 }

@@ -157,6 +157,14 @@ Test(histogram, wraps_negatives_and_the_open_end)
         cr_assert(values[i] >= -100 && values[i] <= -1);
     wtm_histogram_clear(&histogram);
     stats = (struct wtm_stats){0};
+    for (int i = 0; i < 1000; i++)
+        stats_add(&stats,
+                  i % 10 ? 0 : -21); /* most short calls come out as 0: no fraction of a tick is made up */
+    wtm_histogram_add(&histogram, &stats);
+    wtm_histogram_quantiles(&histogram, -21, 0, fractions, values, FRACTIONS);
+    cr_assert_eq(values[2], 0);
+    wtm_histogram_clear(&histogram);
+    stats = (struct wtm_stats){0};
     stats_add(&stats, INT64_MAX);
     wtm_histogram_add(&histogram, &stats);
     wtm_histogram_quantiles(&histogram, (double)INT64_MAX, (double)INT64_MAX, fractions, values, FRACTIONS);

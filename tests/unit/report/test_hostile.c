@@ -173,3 +173,69 @@ Test(hostile, random_mutations, .timeout = 100)
     cr_assert(kept > 5000 && kept < 10000, "%zu", kept); /* both ways were taken */
     builder_close(&b);
 }
+
+/* The last chunk of the file, so that a step beyond it faults: each type with too few bytes for its struct,
+ * and strings without an end. */
+Test(hostile, at_the_very_end)
+{
+    struct profile_builder b;
+    for (uint32_t type = 0; type < 12; type++)
+        for (size_t blocks = 1; blocks < 5; blocks++) {
+            fill(&b);
+            unsigned char *chunk = builder_chunk(&b, type, 64 * blocks);
+            for (size_t i = sizeof(struct wtm_chunk); i < 64 * blocks; i += 4)
+                memcpy(chunk + i, &(uint32_t){sizeof(struct wtm_chunk) + 4},
+                       4); /* indices, and offsets of strings */
+            cr_assert_eq(try(b.base, builder_header(&b)->used_bytes), 0);
+            memset(chunk + sizeof(struct wtm_chunk), 'x', 64 * blocks - sizeof(struct wtm_chunk));
+            for (size_t i = 16; i < 64 && i < 64 * blocks;
+                 i += 4) /* each word in turn names a string without end */
+                memcpy(chunk + i, &(uint32_t){48}, 4);
+            cr_assert_eq(try(b.base, builder_header(&b)->used_bytes), 0);
+            builder_close(&b);
+        }
+}
+
+/* A cell, and a cell's second half, of which the file has the first 64 bytes only. */
+Test(hostile, half_a_cell)
+{
+    struct profile_builder b;
+    builder_open(&b, 1 << 20);
+    uint32_t f = builder_function(&b, "f", "m", 1), thread = builder_thread(&b);
+    struct wtm_cell *half = builder_chunk(&b, WTM_CHUNK_CELL, 64);
+    half->function = f;
+    half->thread = thread;
+    half->entered = 5;
+    cr_assert_eq(try(b.base, builder_header(&b)->used_bytes), 0);
+    half->chunk.type = 99;
+    struct wtm_cell *cell = builder_cell(&b, f, thread);
+    cell_call(cell, 5);
+    struct wtm_chunk *switched = builder_chunk(&b, WTM_CHUNK_SWITCHED, 64);
+    cell->switched = (uint64_t)((unsigned char *)switched - b.base);
+    cr_assert_eq(try(b.base, builder_header(&b)->used_bytes), 0);
+    builder_close(&b);
+}
+
+Test(hostile, strings_without_an_end)
+{
+    struct profile_builder b;
+    builder_open(&b, 1 << 20);
+    builder_function(&b, "name", "module", 1);
+    struct wtm_function_chunk *function = (void *)(b.base + WTM_PROFILE_HEADER_BYTES);
+    memset((char *)function + function->module, 'x', function->chunk.bytes - function->module);
+    builder_note(&b, "note");
+    memset(builder_header(&b)->program, 'p', sizeof builder_header(&b)->program);
+    memset(builder_header(&b)->clock_note, 'c', sizeof builder_header(&b)->clock_note);
+    memset(builder_header(&b)->cpu_note, 'u', sizeof builder_header(&b)->cpu_note);
+    struct wtm_profile profile = builder_profile(&b);
+    struct wtm_arena arena = {0};
+    struct wtm_summary summary;
+    cr_assert_eq(wtm_summary_build(&summary, &profile, 1, 0, &arena), 0);
+    cr_assert_str_eq(summary.rows[0].name, "name");
+    cr_assert_str_eq(summary.rows[0].module, "?"); /* not what the next chunk has */
+    cr_assert_eq(strlen(summary.header->program), sizeof summary.header->program - 1);
+    cr_assert_eq(strlen(summary.header->clock_note), sizeof summary.header->clock_note - 1);
+    cr_assert_eq(strlen(summary.header->cpu_note), sizeof summary.header->cpu_note - 1);
+    wtm_arena_free(&arena);
+    builder_close(&b);
+}

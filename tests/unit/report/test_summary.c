@@ -262,6 +262,9 @@ Test(summary, ambiguous_names_and_lists)
     cr_assert_eq(row_named("single")->calls, 2);
     cr_assert_eq(summary.refused_count, 3);
     cr_assert_eq(summary.refused[0].reason, WTM_REFUSED_POPS_RETURN);
+    cr_assert_str_eq(summary.refused[0].label, "vfork");
+    cr_assert_str_eq(summary.refused[1].label, "init (libc.so.6)");
+    cr_assert_str_eq(summary.refused[2].label, "init (libc.so.6)");
     cr_assert_eq(summary.missing_count, 1);
     cr_assert_str_eq(summary.missing[0].near, "note\nnone");
     cr_assert_eq(summary.note_count, 1);

@@ -36,8 +36,8 @@ static inline int describe_one(struct dl_phdr_info *info, size_t size, void *con
     struct process *process = context;
     (void)size;
     if (process->count < MAX_OBJECTS &&
-        !wtm_object_from_memory(&process->objects[process->count], info->dlpi_name, info->dlpi_addr, info->dlpi_phdr,
-                                info->dlpi_phnum, process->count == 0, &process->arena))
+        !wtm_object_from_memory(&process->objects[process->count], info->dlpi_name, info->dlpi_addr,
+                                info->dlpi_phdr, info->dlpi_phnum, process->count == 0, &process->arena))
         process->count++;
     return 0;
 }

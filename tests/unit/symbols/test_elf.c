@@ -27,15 +27,17 @@ static void expect_sorted(const struct wtm_object *object)
 {
     for (size_t i = 1; i < object->symbol_count; i++) {
         const struct wtm_symbol *a = &object->symbols[i - 1], *b = &object->symbols[i];
-        cr_assert(a->offset < b->offset || (a->offset == b->offset && (a->ifunc < b->ifunc || strcmp(a->name, b->name) < 0)),
+        cr_assert(a->offset < b->offset ||
+                      (a->offset == b->offset && (a->ifunc < b->ifunc || strcmp(a->name, b->name) < 0)),
                   "%s, %s", a->name, b->name);
     }
 }
 
 static void expect_all_symbols(const struct wtm_object *object)
 {
-    static const char *const names[] = {"fx_exported", "fx_twin_weak", "fx_twin_strong", "fx_local", "fx_calls_local",
-                                        "fx_cloned.constprop.0", "fx_choose", "fx_pick", "fx_size_zero", "fx_coldness"};
+    static const char *const names[] = {
+        "fx_exported",           "fx_twin_weak", "fx_twin_strong", "fx_local",     "fx_calls_local",
+        "fx_cloned.constprop.0", "fx_choose",    "fx_pick",        "fx_size_zero", "fx_coldness"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         cr_assert_eq(count_symbols(object, names[i]), 1, "%s: %s %zu times", object->path, names[i],
                      count_symbols(object, names[i]));
@@ -47,7 +49,8 @@ static void expect_all_symbols(const struct wtm_object *object)
 
 Test(elf, on_disk)
 {
-    static const char *const files[] = {"libplain.so.1.2", "libsysv.so", "librelr.so", "liblazy.so", "pie", "nopie"};
+    static const char *const files[] = {"libplain.so.1.2", "libsysv.so", "librelr.so",
+                                        "liblazy.so",      "pie",        "nopie"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct wtm_object object;
         open_object(&object, files[i]);
@@ -67,9 +70,12 @@ Test(elf, facts_of_symbols)
 {
     struct wtm_object object;
     open_object(&object, "libplain.so.1.2");
-    const struct wtm_symbol *exported = find_symbol(&object, "fx_exported"), *local = find_symbol(&object, "fx_local");
-    const struct wtm_symbol *weak = find_symbol(&object, "fx_twin_weak"), *pick = find_symbol(&object, "fx_pick");
-    const struct wtm_symbol *choose = find_symbol(&object, "fx_choose"), *label = find_symbol(&object, "fx_label");
+    const struct wtm_symbol *exported = find_symbol(&object, "fx_exported"),
+                            *local = find_symbol(&object, "fx_local");
+    const struct wtm_symbol *weak = find_symbol(&object, "fx_twin_weak"),
+                            *pick = find_symbol(&object, "fx_pick");
+    const struct wtm_symbol *choose = find_symbol(&object, "fx_choose"),
+                            *label = find_symbol(&object, "fx_label");
     cr_assert(exported->global && weak->global && !local->global);
     cr_assert_eq(exported->offset, weak->offset, "aliases");
     cr_assert_eq(exported->source, WTM_SYMBOL_DYNAMIC, "the better source of two");
@@ -78,9 +84,11 @@ Test(elf, facts_of_symbols)
     cr_assert(pick->ifunc && !choose->ifunc && pick->offset == choose->offset);
     cr_assert(label->notype && !exported->notype);
     cr_assert_eq(find_symbol(&object, "fx_size_zero")->size, 0);
-    cr_assert(find_symbol(&object, "fx_exported.cold")->cold && find_symbol(&object, "fx_local.part.0.cold.7")->cold);
+    cr_assert(find_symbol(&object, "fx_exported.cold")->cold &&
+              find_symbol(&object, "fx_local.part.0.cold.7")->cold);
     cr_assert_not(find_symbol(&object, "fx_coldness")->cold);
-    cr_assert_eq(count_symbols(&object, "fx_versioned"), 2, "two versions at two addresses, their suffixes cut");
+    cr_assert_eq(count_symbols(&object, "fx_versioned"), 2,
+                 "two versions at two addresses, their suffixes cut");
     const struct wtm_symbol *at = wtm_object_symbols_at(&object, exported->offset);
     cr_assert(at && at->offset == exported->offset && (at == object.symbols || at[-1].offset < at->offset));
     cr_assert_null(wtm_object_symbols_at(&object, exported->offset + 1));
@@ -104,14 +112,16 @@ Test(elf, separate_debug_files)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct wtm_object object;
         open_object(&object, table[i].file);
-        const struct wtm_symbol *local = find_symbol(&object, "fx_local"), *exported = find_symbol(&object, "fx_exported");
+        const struct wtm_symbol *local = find_symbol(&object, "fx_local"),
+                                *exported = find_symbol(&object, "fx_exported");
         cr_assert_eq(local ? local->source : 0, table[i].source, "%s", table[i].file);
         cr_assert(exported && exported->source == WTM_SYMBOL_DYNAMIC, "%s", table[i].file);
         if (local)
             expect_all_symbols(&object);
     }
     cr_assert_eq(wtm_crc32(0, (const unsigned char *)"123456789", 9), 0xcbf43926u);
-    cr_assert_eq(wtm_crc32(wtm_crc32(0, (const unsigned char *)"1234", 4), (const unsigned char *)"56789", 5), 0xcbf43926u);
+    cr_assert_eq(wtm_crc32(wtm_crc32(0, (const unsigned char *)"1234", 4), (const unsigned char *)"56789", 5),
+                 0xcbf43926u);
 }
 
 Test(elf, minidebuginfo)
@@ -140,7 +150,8 @@ Test(elf, system_debug_files)
     const struct wtm_symbol *local = find_symbol(libc, "_int_malloc");
     cr_assert(local, "is libc6-dbg installed?");
     cr_assert_eq(local->source, WTM_SYMBOL_DEBUG);
-    cr_assert_eq((char *)(libc->bias + find_symbol(libc, "malloc")->offset), (char *)dlsym(RTLD_NEXT, "malloc"));
+    cr_assert_eq((char *)(libc->bias + find_symbol(libc, "malloc")->offset),
+                 (char *)dlsym(RTLD_NEXT, "malloc"));
     cr_assert_eq(count_symbols(libc, "malloc"), 1, "from two tables, once");
     expect_sorted(libc);
 }
@@ -168,7 +179,21 @@ Test(elf, this_process)
     cr_assert(find_symbol(&process.objects[0], "wtm_object_lookup"), "its own .symtab");
 }
 
-/* Every exported function by its name, and names that are not there: what the hash tables say is what the table says. */
+Test(elf, what_is_mapped_where)
+{
+    static const char constant[] = "in the program's file";
+    char self[4096] = "", local = 0;
+    cr_assert_gt(readlink("/proc/self/exe", self, sizeof self - 1), 0);
+    cr_assert_str_eq(wtm_elf_path_at((uintptr_t)&describe_one, &arena), self);
+    cr_assert_str_eq(wtm_elf_path_at((uintptr_t)constant, &arena), self);
+    const char *libc = wtm_elf_path_at((uintptr_t)dlsym(RTLD_NEXT, "malloc"), &arena);
+    cr_assert(libc && strstr(libc, "/libc.so.6"), "%s", libc);
+    cr_assert_null(wtm_elf_path_at((uintptr_t)&local, &arena), "the stack");
+    cr_assert_null(wtm_elf_path_at(16, &arena));
+}
+
+/* Every exported function by its name, and names that are not there: what the hash tables say is what the
+ * table says. */
 static void compare_lookup_with_table(struct wtm_object *object, const void *handle)
 {
     struct wtm_symbol found;
@@ -178,10 +203,12 @@ static void compare_lookup_with_table(struct wtm_object *object, const void *han
         const struct wtm_symbol *symbol = &object->symbols[i];
         if (symbol->source != WTM_SYMBOL_DYNAMIC)
             continue;
-        cr_assert_eq(wtm_object_lookup(object, symbol->name, &found), 1, "%s: %s", object->name, symbol->name);
+        cr_assert_eq(wtm_object_lookup(object, symbol->name, &found), 1, "%s: %s", object->name,
+                     symbol->name);
         cr_assert_str_eq(found.name, symbol->name);
         if (!found.ifunc && handle)
-            cr_assert_eq((void *)(object->bias + found.offset), dlsym((void *)handle, symbol->name), "%s", symbol->name);
+            cr_assert_eq((void *)(object->bias + found.offset), dlsym((void *)handle, symbol->name), "%s",
+                         symbol->name);
         char wrong[512];
         snprintf(wrong, sizeof wrong, "%sx", symbol->name);
         if (!find_symbol(object, wrong))
@@ -196,20 +223,23 @@ static void compare_lookup_with_table(struct wtm_object *object, const void *han
 
 Test(elf, lookup)
 {
-    static const char *const files[] = {FIXTURES "/libplain.so.1.2", FIXTURES "/libsysv.so", FIXTURES "/librelr.so",
-                                        FIXTURES "/libstripped.so", "libm.so.6"};
+    static const char *const files[] = {FIXTURES "/libplain.so.1.2", FIXTURES "/libsysv.so",
+                                        FIXTURES "/librelr.so", FIXTURES "/libstripped.so", "libm.so.6"};
     struct process process = {0};
     void *handles[5];
     for (size_t i = 0; i < 5; i++)
         cr_assert(handles[i] = dlopen(files[i], RTLD_NOW), "%s", dlerror());
     describe(&process);
     for (size_t i = 0; i < 5; i++) {
-        struct wtm_object *object = object_named(&process, strrchr(files[i], '/') ? strrchr(files[i], '/') + 1 : files[i]);
+        struct wtm_object *object =
+            object_named(&process, strrchr(files[i], '/') ? strrchr(files[i], '/') + 1 : files[i]);
         cr_assert(object, "%s", files[i]);
-        compare_lookup_with_table(object, i < 4 ? handles[i] : NULL); /* libm: dlsym gives default versions alone */
+        compare_lookup_with_table(object,
+                                  i < 4 ? handles[i] : NULL); /* libm: dlsym gives default versions alone */
     }
     struct wtm_symbol versions[4];
-    cr_assert_eq(wtm_object_lookup_all(object_named(&process, "libplain.so.1.2"), "fx_versioned", versions, 4), 2);
+    cr_assert_eq(
+        wtm_object_lookup_all(object_named(&process, "libplain.so.1.2"), "fx_versioned", versions, 4), 2);
     cr_assert_eq((void *)(object_named(&process, "libplain.so.1.2")->bias + versions[0].offset),
                  dlsym(handles[0], "fx_versioned"), "the default version goes first");
 }
@@ -225,7 +255,8 @@ static void copy_file(const char *from, const char *to)
     cr_assert_eq(fclose(out), 0);
 }
 
-/* A library is replaced while it is loaded: its file's symbols are another build's. With build-ids, and without. */
+/* A library is replaced while it is loaded: its file's symbols are another build's. With build-ids, and
+ * without. */
 Test(elf, replaced_on_disk)
 {
     static const char *const pairs[][2] = {{"libplain.so.1.2", "liblazy.so"}, {"libsysv.so", "librelr.so"}};

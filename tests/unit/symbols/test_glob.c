@@ -11,20 +11,53 @@ Test(glob, table)
         const char *pattern, *text;
         int matches;
     } table[] = {
-        {"", "", 1}, {"", "a", 0}, {"*", "", 1}, {"*", "abc", 1}, {"a*", "abc", 1}, {"a*", "bac", 0}, {"*c", "abc", 1},
-        {"*c", "abcd", 0}, {"a*c", "ac", 1}, {"a*c", "abbbc", 1}, {"a*b*c", "a1b2c", 1}, {"a*b*c", "a1c2b", 0},
-        {"?", "a", 1}, {"?", "", 0}, {"a?c", "abc", 1}, {"a?c", "ac", 0}, {"**", "x", 1}, {"*?", "", 0}, {"*?", "x", 1},
-        {"[abc]x", "bx", 1}, {"[abc]x", "dx", 0}, {"[a-c]", "b", 1}, {"[!a-c]", "b", 0}, {"[!a-c]", "d", 1},
-        {"[^a]", "b", 1}, {"[]]", "]", 1}, {"[!]]", "]", 0}, {"[a-]", "-", 1}, {"[", "[", 1}, {"[a", "[a", 1},
-        {"\\*", "*", 1}, {"\\*", "a", 0}, {"a\\", "a\\", 1}, {"\\?x", "?x", 1}, {"*ab", "aab", 1}, {"*aab", "aaaab", 1},
-        {"str*cpy", "strncpy", 1}, {"str*cpy", "strlcpy_s", 0}, {"*_[0-9]", "a_b_7", 1},
+        {"", "", 1},
+        {"", "a", 0},
+        {"*", "", 1},
+        {"*", "abc", 1},
+        {"a*", "abc", 1},
+        {"a*", "bac", 0},
+        {"*c", "abc", 1},
+        {"*c", "abcd", 0},
+        {"a*c", "ac", 1},
+        {"a*c", "abbbc", 1},
+        {"a*b*c", "a1b2c", 1},
+        {"a*b*c", "a1c2b", 0},
+        {"?", "a", 1},
+        {"?", "", 0},
+        {"a?c", "abc", 1},
+        {"a?c", "ac", 0},
+        {"**", "x", 1},
+        {"*?", "", 0},
+        {"*?", "x", 1},
+        {"[abc]x", "bx", 1},
+        {"[abc]x", "dx", 0},
+        {"[a-c]", "b", 1},
+        {"[!a-c]", "b", 0},
+        {"[!a-c]", "d", 1},
+        {"[^a]", "b", 1},
+        {"[]]", "]", 1},
+        {"[!]]", "]", 0},
+        {"[a-]", "-", 1},
+        {"[", "[", 1},
+        {"[a", "[a", 1},
+        {"\\*", "*", 1},
+        {"\\*", "a", 0},
+        {"a\\", "a\\", 1},
+        {"\\?x", "?x", 1},
+        {"*ab", "aab", 1},
+        {"*aab", "aaaab", 1},
+        {"str*cpy", "strncpy", 1},
+        {"str*cpy", "strlcpy_s", 0},
+        {"*_[0-9]", "a_b_7", 1},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         cr_assert_eq(wtm_glob_match(table[i].pattern, table[i].text, strlen(table[i].text)), table[i].matches,
                      "%s on %s", table[i].pattern, table[i].text);
     cr_assert(wtm_glob_match("ab*", "abXXX", 3), "only the given length counts");
     cr_assert_not(wtm_glob_match("ab?", "abXXX", 2));
-    cr_assert(wtm_glob_is_glob("a*") && wtm_glob_is_glob("a?") && wtm_glob_is_glob("[a]") && wtm_glob_is_glob("\\a"));
+    cr_assert(wtm_glob_is_glob("a*") && wtm_glob_is_glob("a?") && wtm_glob_is_glob("[a]") &&
+              wtm_glob_is_glob("\\a"));
     cr_assert_not(wtm_glob_is_glob("a[") || wtm_glob_is_glob("plain") || wtm_glob_is_glob("a]"));
 }
 
@@ -44,7 +77,8 @@ Test(glob, many_stars, .timeout = 10)
 static unsigned distance(const char *a, const char *b, unsigned limit, int fold)
 {
     unsigned there = wtm_edit_distance(a, strlen(a), b, strlen(b), limit, fold);
-    cr_assert_eq(there, wtm_edit_distance(b, strlen(b), a, strlen(a), limit, fold), "%s %s: not symmetrical", a, b);
+    cr_assert_eq(there, wtm_edit_distance(b, strlen(b), a, strlen(a), limit, fold), "%s %s: not symmetrical",
+                 a, b);
     return there;
 }
 
@@ -64,13 +98,14 @@ Test(nearest, distances)
     cr_assert_eq(distance("", "abc", 5, 0), 3);
     cr_assert_eq(distance("sqlite3BtreNext", "sqlite3BtreeNext", 5, 1), 1);
     /* The band must not change what the whole matrix would give. */
-    static const char *const words[] = {"malloc", "mallopt", "calloc", "reallocarray", "memalign", "mlock", "m", ""};
+    static const char *const words[] = {"malloc",   "mallopt", "calloc", "reallocarray",
+                                        "memalign", "mlock",   "m",      ""};
     for (size_t i = 0; i < 8; i++)
         for (size_t j = 0; j < 8; j++) {
             unsigned full = distance(words[i], words[j], 50, 0);
             for (unsigned limit = 0; limit < 14; limit++)
-                cr_assert_eq(distance(words[i], words[j], limit, 0), full <= limit ? full : limit + 1, "%s %s %u",
-                             words[i], words[j], limit);
+                cr_assert_eq(distance(words[i], words[j], limit, 0), full <= limit ? full : limit + 1,
+                             "%s %s %u", words[i], words[j], limit);
         }
 }
 
@@ -81,7 +116,8 @@ static void offer(struct wtm_nearest *nearest, const char *name)
 
 Test(nearest, keeps_the_three_best)
 {
-    static const char *const names[] = {"free", "mallopt", "calloc", "MALLOC_X", "malloc", "valloc", "mallox", "malloc"};
+    static const char *const names[] = {"free",   "mallopt", "calloc", "MALLOC_X",
+                                        "malloc", "valloc",  "mallox", "malloc"};
     struct wtm_nearest nearest;
     wtm_nearest_begin(&nearest, "mallocx");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Damaged files: cut at every 64 bytes, with bytes changed at random (always the same ones), with the numbers in them that
- * hurt most. Nothing may crash, hang, or give a symbol outside executable segments; fuzz_elf.c checks that. */
+ * Damaged files: cut at every 64 bytes, with bytes changed at random (always the same ones), with the numbers
+ * in them that hurt most. Nothing may crash, hang, or give a symbol outside executable segments; fuzz_elf.c
+ * checks that. */
 #include <criterion/criterion.h>
 #include <elf.h>
 #include <stdio.h>
@@ -8,8 +9,8 @@
 #include <string.h>
 #include "tests/fuzz/fuzz_elf.h"
 
-static const char *const files[] = {"libplain.so.1.2", "libsysv.so", "librelr.so", "libmini.so", "nopie",
-                                    "link/.debug/libsplit.so.debug"};
+static const char *const files[] = {"libplain.so.1.2", "libsysv.so", "librelr.so",
+                                    "libmini.so",      "nopie",      "link/.debug/libsplit.so.debug"};
 enum { FILES = sizeof files / sizeof *files, ROUNDS = 400 };
 
 static unsigned char *bytes, *work;
@@ -89,11 +90,13 @@ Test(hostile, changed_at_random, .timeout = 240)
     }
 }
 
-/* Each field of each section and program header in turn with values that overflow, underflow or point far away. */
+/* Each field of each section and program header in turn with values that overflow, underflow or point far
+ * away. */
 static void spoil_fields(size_t from, size_t count, size_t record, size_t field)
 {
-    static const uint64_t values[] = {0, 1, 0x7fffffff, 0xffffffff, 0x8000000000000000u, 0xffffffffffffffffu,
-                                      0xfffffffffffff000u, 0x40000000};
+    static const uint64_t values[] = {
+        0,         1, 0x7fffffff, 0xffffffff, 0x8000000000000000u, 0xffffffffffffffffu, 0xfffffffffffff000u,
+        0x40000000};
     for (size_t i = 0; i < count; i++)
         for (size_t at = 0; at + field <= record; at += field) {
             uint64_t value = values[random_number() % 8];

@@ -39,7 +39,8 @@ static const char *split(const char *list)
         size_t begin, length, next;
         wtm_split_next(list + at, &begin, &length, &next);
         cr_assert_gt(next, 0, "%s: no progress", list);
-        snprintf(out + strlen(out), sizeof out - strlen(out), "%s%.*s", *out ? "|" : "", (int)length, list + at + begin);
+        snprintf(out + strlen(out), sizeof out - strlen(out), "%s%.*s", *out ? "|" : "", (int)length,
+                 list + at + begin);
         at += next;
     }
     return out;
@@ -50,14 +51,32 @@ Test(patterns, splitting)
     static const struct {
         const char *list, *parts;
     } table[] = {
-        {"a,b", "a|b"}, {" a , b ", "a|b"}, {"a", "a"}, {"", ""}, {"a,,b", "a||b"},
-        {"f(int, int),g", "f(int, int)|g"}, {"A<b, c>::d,g", "A<b, c>::d|g"}, {"f(A<b, c>(*)(d, e)),g", "f(A<b, c>(*)(d, e))|g"},
-        {"ns::operator<,g", "ns::operator<|g"}, {"ns::operator<<,g", "ns::operator<<|g"}, {"ns::operator->,g", "ns::operator->|g"},
-        {"ns::operator,(A, B),g", "ns::operator,(A, B)|g"}, {"ns::operator()(int, int),g", "ns::operator()(int, int)|g"},
-        {"/a,b/,c", "/a,b/|c"}, {"/a\\/,b/,c", "/a\\/,b/|c"}, {"/a{1,2}/ , /b/", "/a{1,2}/|/b/"}, {"!/a,b/,c", "!/a,b/|c"},
-        {"lib.so:/a,b/,c", "lib.so:/a,b/|c"}, {"/usr/lib/x.so:f,g", "/usr/lib/x.so:f|g"},
-        {"/usr/lib/x.so:/a,b/,g", "/usr/lib/x.so:/a,b/|g"}, {"/a:b,c/,d", "/a:b,c/|d"},
-        {"f(int,g", "f(int|g"}, {"A<b,g", "A<b|g"}, {"f),g", "f)|g"}, {"/a,b", "/a|b"}, {"! a,b", "! a|b"},
+        {"a,b", "a|b"},
+        {" a , b ", "a|b"},
+        {"a", "a"},
+        {"", ""},
+        {"a,,b", "a||b"},
+        {"f(int, int),g", "f(int, int)|g"},
+        {"A<b, c>::d,g", "A<b, c>::d|g"},
+        {"f(A<b, c>(*)(d, e)),g", "f(A<b, c>(*)(d, e))|g"},
+        {"ns::operator<,g", "ns::operator<|g"},
+        {"ns::operator<<,g", "ns::operator<<|g"},
+        {"ns::operator->,g", "ns::operator->|g"},
+        {"ns::operator,(A, B),g", "ns::operator,(A, B)|g"},
+        {"ns::operator()(int, int),g", "ns::operator()(int, int)|g"},
+        {"/a,b/,c", "/a,b/|c"},
+        {"/a\\/,b/,c", "/a\\/,b/|c"},
+        {"/a{1,2}/ , /b/", "/a{1,2}/|/b/"},
+        {"!/a,b/,c", "!/a,b/|c"},
+        {"lib.so:/a,b/,c", "lib.so:/a,b/|c"},
+        {"/usr/lib/x.so:f,g", "/usr/lib/x.so:f|g"},
+        {"/usr/lib/x.so:/a,b/,g", "/usr/lib/x.so:/a,b/|g"},
+        {"/a:b,c/,d", "/a:b,c/|d"},
+        {"f(int,g", "f(int|g"},
+        {"A<b,g", "A<b|g"},
+        {"f),g", "f)|g"},
+        {"/a,b", "/a|b"},
+        {"! a,b", "! a|b"},
         {"\ta,\nb", "a|b"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -120,8 +139,10 @@ Test(patterns, details)
     cr_assert(set.patterns[5].exclude && set.patterns[5].kind == WTM_PATTERN_GLOB);
     cr_assert_str_eq(set.patterns[5].body, "bar*");
 
-    set = parse("ns::Box<int>::get() const,ns::f(char *),ns::f(*),ns::*::get,ns::operator*,ns::T[]::f*");
-    cr_assert_eq(set.count, 6);
+    set = parse("ns::Box<int>::get() const,ns::f(char *),ns::f(*),ns::*::get,ns::operator*,ns::T[]::f*,"
+                "ns::f(int, void (*)(int))");
+    cr_assert_eq(set.count, 7);
+    cr_assert_not(set.patterns[6].wild, "a pointer to a function");
     cr_assert(set.patterns[0].parameters && set.patterns[0].templates && set.patterns[0].qualified);
     cr_assert(set.patterns[1].parameters && !set.patterns[1].wild && !set.patterns[1].qualified);
     cr_assert_str_eq(set.patterns[1].body, "ns::f(char*)");
@@ -133,7 +154,8 @@ Test(patterns, details)
 
 Test(patterns, complaints_do_not_stop_the_others)
 {
-    struct wtm_pattern_set set = parse("good,/(/,0x12zz,//,/x,x.so:,!,0x11112222333344445,@/nonexistent/file,last");
+    struct wtm_pattern_set set =
+        parse("good,/(/,0x12zz,//,/x,x.so:,!,0x11112222333344445,@/nonexistent/file,last");
     cr_assert_eq(set.count, 2, "%s", complaints);
     cr_assert_str_eq(set.patterns[0].text, "good");
     cr_assert_str_eq(set.patterns[1].text, "last");
@@ -165,8 +187,9 @@ static void write_file(const char *path, const char *text, size_t length)
 
 Test(patterns, files)
 {
-    static const char text[] = "# comment\nfirst # and more\n\n  ns::add(int, int)\t# two\nrun::{closure#0}\r\n!x\n@other\n"
-                               "last";
+    static const char text[] =
+        "# comment\nfirst # and more\n\n  ns::add(int, int)\t# two\nrun::{closure#0}\r\n!x\n@other\n"
+        "last";
     char path[] = "/tmp/wtm-patterns-XXXXXX", list[64];
     int fd = mkstemp(path);
     cr_assert_geq(fd, 0);
@@ -175,8 +198,8 @@ Test(patterns, files)
     snprintf(list, sizeof list, "before,@%s,after", path);
     struct wtm_pattern_set set = parse(list);
     cr_assert_eq(set.count, 7);
-    static const char *const expected[] = {"before", "first", "ns::add(int, int)", "run::{closure#0}", "!x", "last",
-                                           "after"};
+    static const char *const expected[] = {"before", "first", "ns::add(int, int)", "run::{closure#0}", "!x",
+                                           "last",   "after"};
     for (size_t i = 0; i < 7; i++)
         cr_assert_str_eq(set.patterns[i].text, expected[i]);
     cr_assert_eq(complaint_count, 1, "%s", complaints);

@@ -28,7 +28,8 @@ Test(demangle, cxx_and_rust)
     };
     struct wtm_arena arena = {0};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        char *bare = wtm_demangle(table[i].mangled, 0, &arena), *full = wtm_demangle(table[i].mangled, 1, &arena);
+        char *bare = wtm_demangle(table[i].mangled, 0, &arena),
+             *full = wtm_demangle(table[i].mangled, 1, &arena);
         cr_assert_eq(!bare, !table[i].bare, "%s", table[i].mangled);
         if (bare) {
             cr_assert_str_eq(bare, table[i].bare);
@@ -94,10 +95,16 @@ Test(spelling, one_spelling)
     cr_assert_str_eq(normal("f(unsigned  long, char const*)"), "f(unsigned long,char const*)");
     cr_assert_str_eq(normal("f(void)"), "f()");
     cr_assert_str_eq(normal("Box::get() const"), "Box::get()const");
-    cr_assert_str_eq(normal("f(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)"),
-                     "f(std::string const&)");
+    cr_assert_str_eq(
+        normal("f(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)"),
+        "f(std::string const&)");
+    cr_assert_str_eq(normal("std::map<int, std::vector<A<B>, std::allocator<A<B> > >, std::less<int>, "
+                            "std::allocator<std::pair<int const, A> > >::at"),
+                     "std::map<int,std::vector<A<B>>>::at");
+    cr_assert_str_eq(normal("f(A, std::allocator<"), "f(A,std::allocator<", "not closed: left as it is");
     cr_assert_str_eq(normal("std::__1::vector<int>"), "std::vector<int>");
     cr_assert_str_eq(normal("<T as core::convert::Into<U>>::into"), "<T as core::convert::Into<U>>::into");
+    cr_assert_str_eq(normal("core::mem::align_of::<usize>"), "core::mem::align_of<usize>");
     cr_assert_str_eq(normal("  "), "");
     cr_assert_str_eq(normal(" a "), "a");
 }
@@ -145,7 +152,7 @@ Test(spelling, needles)
     expect_needle("ns::Box::get", "get");
     expect_needle("std::vector::push_back", "push_back");
     expect_needle("std::string::append", "append");
-    expect_needle("std::string::string", NULL);    /* a substitution: _ZNSsC1Ev */
+    expect_needle("std::string::string", NULL); /* a substitution: _ZNSsC1Ev */
     expect_needle("ns::Box::~Box", "ns");
     expect_needle("std::vector::~vector", NULL);
     expect_needle("ns::operator<<", "ns");
@@ -155,7 +162,7 @@ Test(spelling, needles)
     expect_needle("*::get", "get");
     expect_needle("my::run::{closure#0}", "my");
     expect_needle("(anonymous namespace)::f", NULL);
-    expect_needle("ns::h\xc3\xb6he", "ns");        /* Rust encodes what is not ASCII */
+    expect_needle("ns::h\xc3\xb6he", "ns"); /* Rust encodes what is not ASCII */
 }
 
 Test(spelling, unscoped_and_clones)
@@ -174,9 +181,21 @@ Test(spelling, unscoped_and_clones)
     static const struct {
         const char *name;
         size_t base;
-    } names[] = {{"foo", 3}, {"foo.constprop.0", 3}, {"foo.part.0.isra.12", 3}, {"foo.isra.0.cold", 15},
-                 {"foo.lto_priv.3", 3}, {"foo.localalias", 3}, {"foo.bar", 7}, {"main.main", 9}, {"a.b.part.0", 3},
-                 {".hidden", 7}, {"foo.partial", 11}, {"foo.part.x", 10}, {"", 0}, {".", 1}, {"foo.llvm.123", 3}};
+    } names[] = {{"foo", 3},
+                 {"foo.constprop.0", 3},
+                 {"foo.part.0.isra.12", 3},
+                 {"foo.isra.0.cold", 15},
+                 {"foo.lto_priv.3", 3},
+                 {"foo.localalias", 3},
+                 {"foo.bar", 7},
+                 {"main.main", 9},
+                 {"a.b.part.0", 3},
+                 {".hidden", 7},
+                 {"foo.partial", 11},
+                 {"foo.part.x", 10},
+                 {"", 0},
+                 {".", 1},
+                 {"foo.llvm.123", 3}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         cr_assert_eq(wtm_spelling_base_length(names[i].name), names[i].base, "%s: %zu", names[i].name,
                      wtm_spelling_base_length(names[i].name));
