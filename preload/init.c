@@ -148,6 +148,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 
 __attribute__((destructor)) static void end(void)
 {
-    if (wtm_process.ready)
-        wtm_exit_table(1);
+    if (!wtm_process.ready)
+        return;
+    if (wtm_generation.value == 0) { /* a child in which nothing timed was called: the profile at hand is its parent's */
+        if (!wtm_settings.verbose)
+            return;
+        wtm_process_forked();
+    }
+    wtm_exit_table(1);
 }

@@ -8,18 +8,18 @@
 static ucontext_t outside, inside;
 static unsigned sum;
 
-TARGET int pause_here(int x)
+REAL int pause_here(int x)
 {
     swapcontext(&inside, &outside);
     return x + 1;
 }
 
-TARGET int around(int x)
+REAL int around(int x)
 {
     return pause_here(x) * 2;
 }
 
-TARGET int plain(int x)
+REAL int plain(int x)
 {
     return x + 3;
 }

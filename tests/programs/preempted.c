@@ -8,7 +8,7 @@
 
 enum { MOST = 64, CALLS = 1000003 };
 
-TARGET int brief(int x)
+REAL int brief(int x)
 {
     return x + 1;
 }
