@@ -33,7 +33,7 @@ static uint64_t value_for(uint64_t hash, unsigned number)
 /* State 0: pointers everywhere. Later ones: also what branches ask for. */
 static void make_state(const struct subject *subject, unsigned number, struct machine_state *state)
 {
-    uint64_t seed = sandbox_mix(subject->patch->entry) + number;
+    uint64_t seed = sandbox_mix(subject->patch->entry - subject->mapped->object.bias) + number;
     machine_vectors(seed, state);
     for (unsigned i = 0; i < MACHINE_GENERAL; i++)
         state->general[i] = value_for(sandbox_mix(seed * MACHINE_GENERAL + i), number);

@@ -63,7 +63,7 @@ static void damage_exit(const struct subject *subject, uintptr_t at, struct coun
 static void damage_bit(const struct subject *subject, struct counts *counts)
 {
     for (unsigned try = 0; try < TRIES; try++) {
-        uint64_t hash = sandbox_mix(subject->patch->entry * TRIES + try);
+        uint64_t hash = sandbox_mix((subject->patch->entry - subject->mapped->object.bias) * TRIES + try);
         uintptr_t at = trace.ips[hash % (trace.count - 1)];
         struct opinion_insn insn;
         if (!opinion_decode((const uint8_t *)at, 15, at, &insn))

@@ -186,7 +186,7 @@ static void list_functions(struct mapped *mapped)
 
 int mapped_open(struct mapped *mapped, const char *path)
 {
-    struct file file;
+    struct file file = {.fd = -1};
     uintptr_t bias = 0;
     memset(mapped, 0, sizeof *mapped);
     mapped->path = path;

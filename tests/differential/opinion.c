@@ -96,7 +96,7 @@ int opinion_decode(const uint8_t *code, size_t available, uintptr_t address, str
         insn->branch = OPINION_CALL;
     if (!insn->is_relative && from.meta.category == ZYDIS_CATEGORY_UNCOND_BR)
         insn->branch = OPINION_JUMP;
-    insn->is_repeated = (from.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
+    insn->is_padding = from.mnemonic == ZYDIS_MNEMONIC_NOP || from.mnemonic == ZYDIS_MNEMONIC_INT3;
     for (unsigned i = 0; i < sizeof unfit / sizeof *unfit; i++)
         if (unfit[i].mnemonic == from.mnemonic)
             insn->unfit = unfit[i].why;

@@ -14,7 +14,7 @@ enum opinion_branch { OPINION_NO_BRANCH, OPINION_JUMP, OPINION_CONDITION, OPINIO
 struct opinion_insn {
     uint8_t length, branch;  /* enum opinion_branch, also of indirect ones */
     uint8_t is_relative;
-    uint8_t is_repeated;
+    uint8_t is_padding;      /* nop, int3 */
     const char *unfit;       /* why runs of it cannot be compared, or NULL */
     uintptr_t target;        /* of a relative branch */
 };

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { EXPLAINED = 1 /* a change there was looked at */, TARGETED = 2 /* a branch leads there */, ISLAND_BYTES = 5 };
+
 struct sweep {
     const struct mapped *mapped;
     const struct subject *subjects; /* by entry */
     size_t count;
     uint8_t *const *before;
-    uint8_t *explained[WTM_MAX_TEXT_RANGES]; /* 1: a change there was looked at */
+    uint8_t *marks[WTM_MAX_TEXT_RANGES]; /* of each byte of text */
     struct counts *counts;
 };
 
@@ -24,11 +26,11 @@ static int range_of(const struct sweep *sweep, uintptr_t address)
     return -1;
 }
 
-static void explain(struct sweep *sweep, uintptr_t address, unsigned bytes)
+static void mark(struct sweep *sweep, uintptr_t address, unsigned bytes, uint8_t what)
 {
     int range = range_of(sweep, address);
-    if (range >= 0)
-        memset(sweep->explained[range] + (address - sweep->mapped->module.text[range].start), 1, bytes);
+    for (unsigned i = 0; range >= 0 && i < bytes; i++)
+        sweep->marks[range][address - sweep->mapped->module.text[range].start + i] |= what;
 }
 
 /* The patch with the highest entry at or below an address. */
@@ -57,14 +59,14 @@ static void check_loop(struct sweep *sweep, const struct subject *subject, uintp
     struct opinion_insn now;
     uintptr_t body = subject->patch->body;
     sweep->counts->loops_seen++;
-    explain(sweep, at, insn->length);
+    mark(sweep, at, insn->length, EXPLAINED);
     if (!opinion_decode_fast((const uint8_t *)at, insn->length, at, &now) || now.length != insn->length ||
         now.branch != insn->branch)
         subject_fail(sweep->counts, subject, "a loop to its entry is no longer a branch of this length");
     else if (now.target != body && jump_target(now.target) != body)
         subject_fail(sweep->counts, subject, "a loop to its entry does not lead to the copy");
     else if (now.target != body)
-        explain(sweep, now.target, 5);
+        mark(sweep, now.target, ISLAND_BYTES, EXPLAINED);
 }
 
 static void check_branch(struct sweep *sweep, const struct mapped_function *function, uintptr_t at,
@@ -72,6 +74,7 @@ static void check_branch(struct sweep *sweep, const struct mapped_function *func
 {
     const struct subject *subject = subject_below(sweep, insn->target);
     sweep->counts->branches_seen++;
+    mark(sweep, insn->target, 1, TARGETED);
     if (!subject || insn->target >= subject->patch->site + subject->patch->changed)
         return;
     const struct wtm_patch *patch = subject->patch;
@@ -118,23 +121,38 @@ static int inside_a_function(const struct sweep *sweep, uintptr_t address)
     return low && address < mapped->functions[low - 1].address + mapped->functions[low - 1].size;
 }
 
-/* What is left of the changes must be jumps of ours in bytes that belong to no function. */
+/* Five bytes that nobody needs: no branch leads there, and those that a symbol's size covers were padding before. */
+static int is_free_place(const struct sweep *sweep, unsigned range, size_t offset)
+{
+    uintptr_t at = sweep->mapped->module.text[range].start + offset;
+    const uint8_t *before = sweep->before[range] + offset;
+    struct opinion_insn insn = {.length = 1};
+    for (unsigned i = 0; i < ISLAND_BYTES; i++)
+        if (sweep->marks[range][offset + i] & TARGETED)
+            return 0;
+    for (unsigned i = 0; i < ISLAND_BYTES && inside_a_function(sweep, at + i); i += insn.length)
+        if (!opinion_decode(before + i, 15, at + i, &insn) || !insn.is_padding)
+            return 0;
+    return 1;
+}
+
+/* What is left of the changes must be jumps of ours in free places. */
 static void check_islands(struct sweep *sweep, unsigned range)
 {
     const struct wtm_code_range *text = &sweep->mapped->module.text[range];
     for (uintptr_t at = text->start; at < text->end; at++) {
         size_t offset = at - text->start;
-        if (sweep->explained[range][offset] || *(const uint8_t *)at == sweep->before[range][offset])
+        if (sweep->marks[range][offset] & EXPLAINED || *(const uint8_t *)at == sweep->before[range][offset])
             continue;
         uintptr_t target = jump_target(at);
-        if (!target || !wtm_near_owns(target) || inside_a_function(sweep, at) || inside_a_function(sweep, at + 4)) {
+        if (!target || !wtm_near_owns(target) || !is_free_place(sweep, range, offset)) {
             sweep->counts->failures++;
             printf("FAIL %s: the byte at %s+%#lx was changed, and nothing tells why\n", sweep->mapped->path,
                    sweep->mapped->object.name, (unsigned long)(at - sweep->mapped->object.bias));
             return;
         }
         sweep->counts->islands_seen++;
-        explain(sweep, at, 5);
+        mark(sweep, at, ISLAND_BYTES, EXPLAINED);
     }
 }
 
@@ -143,13 +161,13 @@ void sweep_branches(const struct mapped *mapped, const struct subject *subjects,
 {
     struct sweep sweep = {.mapped = mapped, .subjects = subjects, .count = count, .before = before, .counts = counts};
     for (unsigned i = 0; i < mapped->module.text_count; i++)
-        sweep.explained[i] = calloc(mapped->module.text[i].end - mapped->module.text[i].start + 16, 1);
+        sweep.marks[i] = calloc(mapped->module.text[i].end - mapped->module.text[i].start + 16, 1);
     for (size_t i = 0; i < count; i++)
-        explain(&sweep, subjects[i].patch->site, subjects[i].patch->changed);
+        mark(&sweep, subjects[i].patch->site, subjects[i].patch->changed, EXPLAINED);
     for (size_t i = 0; i < mapped->function_count; i++)
         sweep_function(&sweep, &mapped->functions[i]);
     for (unsigned i = 0; i < mapped->module.text_count; i++) {
         check_islands(&sweep, i);
-        free(sweep.explained[i]);
+        free(sweep.marks[i]);
     }
 }
