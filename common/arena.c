@@ -55,6 +55,11 @@ void *wtm_arena_alloc(struct wtm_arena *arena, size_t bytes)
     return result;
 }
 
+int wtm_arena_reserve(struct wtm_arena *arena, size_t bytes)
+{
+    return new_block(arena, bytes) ? 0 : -12;
+}
+
 char *wtm_arena_string(struct wtm_arena *arena, const char *text, size_t length)
 {
     char *copy = length + 1 ? wtm_arena_alloc(arena, length + 1) : NULL;

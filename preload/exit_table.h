@@ -8,5 +8,8 @@
 /* Brings the profile's header up to date (end time, clock pair) and prints the table where WTM_TABLE says. `last`: the
  * process ends now. Not from inside a timed call. */
 void wtm_exit_table(int last) WTM_HIDDEN;
+/* No system call may be made soon: takes the memory, opens the file and reads the clock for one table now. After
+ * wtm_profile_seal(), muted. */
+void wtm_exit_table_prepare(void) WTM_HIDDEN;
 
 #endif

@@ -67,7 +67,7 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
             continue;
         }
         requests[n] = (struct wtm_patch_request){
-            .entry = targets[i]->address, .size = targets[i]->size, .hook = (uintptr_t)wtm_entry,
+            .entry = targets[i]->address, .size = targets[i]->size, .hook = wtm_watch_hook(targets[i], probe),
             .context = probe, .patch = probe->patch};
         of[n++] = targets[i];
     }
@@ -197,7 +197,7 @@ void wtm_install_update(void)
 {
     struct wtm_arena arena = {0};
     struct wtm_modules modules;
-    if (!patterns.count || wtm_modules_scan(&modules, &arena)) {
+    if (!patterns.count || wtm_process.sandboxed || wtm_modules_scan(&modules, &arena)) {
         wtm_arena_free(&arena);
         return;
     }
@@ -211,6 +211,8 @@ void wtm_install_update(void)
 
 void wtm_install_arm(int armed)
 {
+    armed = armed && !wtm_process.tsc_off;
+    wtm_watch_bypass = !armed;
     wtm_probes_gates(armed);
     if (wtm_profile_header())
         wtm_profile_header()->armed = armed != 0;

@@ -11,6 +11,8 @@ struct wtm_process {
     uint32_t ready;  /* 1 once blocks of threads may be made */
     uint32_t forked; /* 1: we came from a fork of a timed process */
     uint32_t parent;
+    uint32_t sandboxed; /* 1: no system call but write may be made; see sandbox.h */
+    uint32_t tsc_off;   /* 1: some thread must not read the TSC (PR_SET_TSC) */
     uint64_t stack_low, stack_high; /* of the main thread */
     char program[256];   /* its file name without directories */
     uint64_t generation; /* copy of wtm_generation that a child inherits */
