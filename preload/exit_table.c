@@ -63,7 +63,7 @@ static void print(const struct wtm_summary *summary)
         wtm_sys_close(fd);
 }
 
-void wtm_exit_table(int last)
+static void print_now(int last)
 {
     struct wtm_profile_header *header = wtm_profile_header();
     struct wtm_thread *before = wtm_mute();
@@ -87,4 +87,36 @@ void wtm_exit_table(int last)
     wtm_arena_free(&arena);
     wtm_profile_unview(&view);
     wtm_unmute(before);
+    __atomic_add_fetch(&header->tables, 1, __ATOMIC_RELEASE);
+}
+
+static int begin(uint32_t me, int last)
+{
+    enum { TRIES = 2000 };
+    const struct timespec pause = {0, 1000000};
+    uint32_t nobody = 0;
+    for (int i = 0; !__atomic_compare_exchange_n(&wtm_process.table_owner, &nobody, me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); i++) {
+        if (!last)
+            return 0;
+        if (nobody == me || i == TRIES)
+            return 1; /* it cannot go on any more, or will not */
+        nobody = 0;
+        wtm_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
+    }
+    return 1;
+}
+
+int wtm_exit_table(int last)
+{
+    static uint32_t wanted;
+    uint32_t me = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0);
+    __atomic_store_n(&wanted, 1, __ATOMIC_SEQ_CST);
+    do {
+        if (!begin(me, last))
+            return -16; /* EBUSY */
+        while (__atomic_exchange_n(&wanted, 0, __ATOMIC_SEQ_CST))
+            print_now(last);
+        __atomic_store_n(&wtm_process.table_owner, 0, __ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&wanted, __ATOMIC_SEQ_CST)); /* asked for between the last look and the store */
+    return 0;
 }

@@ -11,6 +11,9 @@ struct wtm_process {
     uint32_t ready;  /* 1 once blocks of threads may be made */
     uint32_t forked; /* 1: we came from a fork of a timed process */
     uint32_t parent;
+    uint32_t gates_asked; /* by set_gates() in install.c: by how many, since it was last at rest */
+    uint32_t table_owner; /* thread that prints a table right now, or 0 */
+    uint32_t armed;  /* what the gates are to be: the header of a child's parent may say otherwise by now */
     uint64_t stack_low, stack_high; /* of the main thread */
     char program[256];   /* its file name without directories */
     uint64_t generation; /* copy of wtm_generation that a child inherits */
