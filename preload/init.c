@@ -26,10 +26,10 @@
 #endif
 
 /* Read by wtm_watch_entry. Components x87, SSE, AVX, AVX-512 (bits 0-2, 5-7): what code of ours can touch. */
-uint32_t wtm_xsave_mask WTM_HIDDEN;
-uint64_t wtm_xsave_bytes WTM_HIDDEN;
-extern uint32_t wtm_xsave_mask;
-extern uint64_t wtm_xsave_bytes;
+extern uint32_t wtm_xsave_mask WTM_HIDDEN;
+extern uint64_t wtm_xsave_bytes WTM_HIDDEN;
+uint32_t wtm_xsave_mask;
+uint64_t wtm_xsave_bytes;
 
 static void find_xsave(void)
 {

@@ -4,7 +4,8 @@
 
   main.py [--build DIR] [--only SUITE[,SUITE]] [--match WORD] [--full] [--tap] [--verbose]
 
-Suites: build, unit, lint, cases, programs, unwind, apps, clang, sanitize (with --full). Without --only: all of them, in this order."""
+Suites: build, unit, lint, cases, programs, unwind, differential, apps, clang, sanitize (with --full). Without --only: all
+of them, in this order."""
 import argparse
 import os
 import sys
@@ -61,6 +62,11 @@ def suite_unwind(results, options, tools):
     results.run_all(select(checks.tests(tools), options.match), WORKERS)
 
 
+def suite_differential(results, options, tools):
+    from differential import checks
+    results.run_all(select(checks.tests(tools, options.full), options.match), WORKERS)
+
+
 def suite_apps(results, options, tools):
     from apps import checks
     results.run_all(select(checks.tests(tools, options.full), options.match), WORKERS)
@@ -84,7 +90,7 @@ def suite_sanitize(results, options, tools):
 
 
 SUITES = {'build': suite_build, 'unit': suite_unit, 'lint': suite_lint, 'cases': suite_cases,
-          'programs': suite_programs, 'unwind': suite_unwind, 'apps': suite_apps, 'clang': suite_clang,
+          'programs': suite_programs, 'unwind': suite_unwind, 'differential': suite_differential, 'apps': suite_apps, 'clang': suite_clang,
           'sanitize': suite_sanitize}
 
 
