@@ -12,6 +12,7 @@
 #include "preload/probes.h"
 #include "preload/process.h"
 #include "preload/profile.h"
+#include "preload/signals.h"
 #include "preload/thread.h"
 #include <cpuid.h>
 #include <string.h>
@@ -142,6 +143,7 @@ static void start(char **environment)
         wtm_cpu_renew(wtm_thread);
     }
     wtm_install_arm(!wtm_settings.disarmed);
+    wtm_signals_install();
 }
 
 /* The third argument is the environment: glibc gives constructors what main gets. */
@@ -154,10 +156,9 @@ __attribute__((destructor)) static void end(void)
 {
     if (!wtm_process.ready)
         return;
-    if (wtm_generation.value == 0) { /* a child in which nothing timed was called: the profile at hand is its parent's */
-        if (!wtm_settings.verbose)
+    if (!__atomic_load_n(&wtm_generation.value, __ATOMIC_ACQUIRE)) { /* a child that called nothing: the profile is its parent's */
+        if (!wtm_settings.verbose || !wtm_thread_sync())
             return;
-        wtm_process_forked();
     }
     wtm_exit_table(1);
 }

@@ -193,6 +193,23 @@ static void forget_object(uintptr_t bias)
     wtm_watch_unloaded(bias);
 }
 
+/* Sets all gates as they are to be. The one who raised the count from 0 works until nobody has asked for more. */
+static void set_gates(void)
+{
+    uint32_t *asked = &wtm_process.gates_asked;
+    if (__atomic_fetch_add(asked, 1, __ATOMIC_SEQ_CST))
+        return;
+    uint32_t seen;
+    do {
+        seen = __atomic_load_n(asked, __ATOMIC_SEQ_CST);
+        uint32_t armed = __atomic_load_n(&wtm_process.armed, __ATOMIC_SEQ_CST) && !wtm_process.tsc_off;
+        wtm_watch_bypass = !armed;
+        wtm_probes_gates((int)armed);
+        if (wtm_profile_header())
+            __atomic_store_n(&wtm_profile_header()->armed, armed, __ATOMIC_RELEASE);
+    } while (!__atomic_compare_exchange_n(asked, &seen, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+}
+
 void wtm_install_update(void)
 {
     struct wtm_arena arena = {0};
@@ -204,16 +221,13 @@ void wtm_install_update(void)
     wtm_modules_remember(&modules, forget_object);
     if (modules.first_new < modules.count && install(&modules, 1, &arena) > 0) {
         wtm_generation_advance();
-        wtm_install_arm(wtm_profile_header()->armed != 0);
+        set_gates();
     }
     wtm_arena_free(&arena);
 }
 
 void wtm_install_arm(int armed)
 {
-    armed = armed && !wtm_process.tsc_off;
-    wtm_watch_bypass = !armed;
-    wtm_probes_gates(armed);
-    if (wtm_profile_header())
-        wtm_profile_header()->armed = armed != 0;
+    __atomic_store_n(&wtm_process.armed, armed != 0, __ATOMIC_SEQ_CST);
+    set_gates();
 }

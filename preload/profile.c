@@ -282,9 +282,10 @@ int wtm_profile_recreate(const char *path)
     header->cpu_source = before->cpu_source;
     header->recursion_mode = before->recursion_mode;
     header->cost = before->cost;
-    header->epoch = before->epoch;
+    header->epoch = wtm_hot.epoch;
     header->function_count = before->function_count;
-    header->armed = before->armed;
+    header->armed = wtm_process.armed;
+    memcpy(header->control_signals, before->control_signals, sizeof header->control_signals);
     memcpy(header->program, before->program, sizeof header->program);
     memcpy(header->clock_note, before->clock_note, sizeof header->clock_note);
     memcpy(header->cpu_note, before->cpu_note, sizeof header->cpu_note);
