@@ -4,7 +4,7 @@
 #include "patcher/near.h"
 #include <string.h>
 
-enum { STATES = 2, CONDITION_STATES = 10, STEPS = 64, COPY_STEPS = 4 * STEPS, FEW_TURNS = 5 };
+enum { STATES = 2, CONDITION_STATES = SUBJECT_CONDITION_STATES, STEPS = 64, COPY_STEPS = 4 * STEPS, FEW_TURNS = 5 };
 
 /* Flags by which conditional branches go either way: singly, in pairs, all, none. */
 static const uint16_t flag_sets[CONDITION_STATES] = {0x000, 0x8d5, 0x040, 0x001, 0x080, 0x800, 0x004, 0x880, 0x0c0, 0x411};
@@ -46,6 +46,11 @@ static void make_state(const struct subject *subject, unsigned number, struct ma
     state->flags = flag_sets[number % CONDITION_STATES];
     if (!subject->has_condition && number)
         state->flags = sandbox_mix(seed) & 0x8d5;
+}
+
+unsigned subject_states(const struct subject *subject)
+{
+    return subject->has_condition ? CONDITION_STATES : STATES;
 }
 
 static int call_ended_at(const struct subject *subject, uintptr_t from)
@@ -166,8 +171,7 @@ void subject_compare(const struct subject *subject, unsigned states, struct coun
     uintptr_t arrived = 0;
     unsigned ended = 0, ways = 0;
     machine_subject = subject->function->name;
-    if (states < (subject->has_condition ? CONDITION_STATES : STATES))
-        states = subject->has_condition ? CONDITION_STATES : STATES;
+    states = states < subject_states(subject) ? subject_states(subject) : states;
     for (unsigned i = 0; i < states; i++) {
         struct machine_state state;
         make_state(subject, i, &state);
@@ -190,6 +194,8 @@ void subject_compare(const struct subject *subject, unsigned states, struct coun
     counts->compared[patch->method] += ended > 0;
     counts->compared_all += ended > 0;
     counts->all_endless += ended == 0;
+    for (unsigned i = 0; i < SUBJECT_KINDS && ended; i++)
+        counts->kinds[i] += subject->has_kind[i];
 }
 
 void subject_compare_entry(const struct subject *subject, unsigned states, struct counts *counts)
