@@ -109,7 +109,7 @@ static int faulted_in_call(const struct subject *subject, const struct machine_r
            !machine_compare(&original->state, &popped, NULL);
 }
 
-static const char *const end_names[] = {"arrived", "faulted", "endless"};
+static const char *const end_names[] = {"arrived", "faulted", "endless", "lost"};
 
 static void tell(const struct machine_state *start, const struct machine_result *left, const struct machine_result *right)
 {
@@ -153,6 +153,9 @@ void subject_run_original(const struct subject *subject, unsigned number, struct
     struct machine_state state;
     make_state(subject, number, &state);
     machine_run(&state, subject->patch->site, STEPS, in_original, subject, result);
+    int64_t stack = (int64_t)result->state.general[MACHINE_RSP];
+    if (result->end == MACHINE_ARRIVED && stack != (int64_t)((uint64_t)stack << 16) >> 16)
+        result->end = MACHINE_LOST;
 }
 
 void subject_run_copy(const struct subject *subject, unsigned number, machine_inside *inside, const void *context,
@@ -177,10 +180,10 @@ void subject_compare(const struct subject *subject, unsigned states, struct coun
         make_state(subject, i, &state);
         subject_run_original(subject, i, &first);
         counts->runs++;
-        if (first.end == MACHINE_ENDLESS) {
-            counts->endless_runs++;
+        counts->endless_runs += first.end == MACHINE_ENDLESS;
+        counts->lost_runs += first.end == MACHINE_LOST;
+        if (first.end == MACHINE_ENDLESS || first.end == MACHINE_LOST)
             continue;
-        }
         subject_run_copy(subject, i, NULL, subject, &second);
         if (!agree(subject, &state, &first, &second, "the copy does not do what the original does", counts))
             return;

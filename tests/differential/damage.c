@@ -42,7 +42,7 @@ static int is_fit(uintptr_t at, unsigned length, int was_branch, const char *was
 static int is_noticed(const struct subject *subject)
 {
     for (unsigned i = 0; i < subject_states(subject); i++) {
-        if (original[i].end == MACHINE_ENDLESS)
+        if (original[i].end == MACHINE_ENDLESS || original[i].end == MACHINE_LOST)
             continue;
         subject_run_copy(subject, i, NULL, subject, &copy);
         if (!subject_same(subject, &original[i], &copy))

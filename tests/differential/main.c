@@ -91,7 +91,7 @@ static int text_is_as_before(const struct work *work)
     return 1;
 }
 
-/* Cuts a function's beginning off, up to one of its instructions. */
+/* Cuts a function's beginning off, up to one of its instructions; not to padding, which nothing runs into. */
 static void move_inside(struct mapped_function *function, uintptr_t bias, unsigned seed)
 {
     uintptr_t at = function->address, end = at + function->size;
@@ -99,7 +99,7 @@ static void move_inside(struct mapped_function *function, uintptr_t bias, unsign
     struct opinion_insn insn;
     while (at < wanted && opinion_decode_fast((const uint8_t *)at, end - at, at, &insn))
         at += insn.length;
-    if (at < end) {
+    if (at < end && opinion_decode((const uint8_t *)at, end - at, at, &insn) && !insn.is_padding) {
         function->address = at;
         function->size = end - at;
     }
@@ -182,8 +182,9 @@ static void report(const struct work *work, double took)
         printf("  %-8s %9u %9u\n", method_names[i], c->patched[i], c->compared[i]);
     for (unsigned i = 0; i < SUBJECT_REASONS && c->unfit[i].why; i++)
         printf("  not run, as the window %s: %u\n", c->unfit[i].why, c->unfit[i].count);
-    printf("  runs of the original: %u, of these faulted in both: %u, without end: %u; functions without any end: %u\n",
-           c->runs, c->faulted_runs, c->endless_runs, c->all_endless);
+    printf("  runs of the original: %u, of these faulted in both: %u, without end: %u, without a stack: %u; functions never "
+           "compared for that: %u\n",
+           c->runs, c->faulted_runs, c->endless_runs, c->lost_runs, c->all_endless);
     printf("  windows with conditional branches: %u, seen to go both ways: %u; faults in a call's operand: %u\n",
            c->conditional, c->both_ways, c->indirect_faults);
     printf("  compared windows with");

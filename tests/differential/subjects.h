@@ -10,7 +10,10 @@
 enum { SUBJECT_METHODS = 5, SUBJECT_REASONS = 16, SUBJECT_MOST_FAILURES = 20, SUBJECT_CONDITION_STATES = 10 };
 
 /* What a copy does not take over byte for byte. */
-enum subject_kind { SUBJECT_JUMP, SUBJECT_CONDITION, SUBJECT_LOOP, SUBJECT_CALL, SUBJECT_CALL_INDIRECT, SUBJECT_RIP, SUBJECT_KINDS };
+enum subject_kind {
+    SUBJECT_JUMP, SUBJECT_CONDITION, SUBJECT_LOOP, SUBJECT_CALL, SUBJECT_CALL_INDIRECT, SUBJECT_RIP,
+    SUBJECT_KINDS
+};
 
 struct subject {
     const struct mapped *mapped;
@@ -26,7 +29,7 @@ struct subject {
 
 struct counts {
     unsigned functions, refused, patched[SUBJECT_METHODS];
-    unsigned compared[SUBJECT_METHODS], compared_all, runs, faulted_runs, endless_runs, all_endless;
+    unsigned compared[SUBJECT_METHODS], compared_all, runs, faulted_runs, endless_runs, lost_runs, all_endless;
     unsigned conditional, both_ways;
     unsigned kinds[SUBJECT_KINDS];        /* compared windows that hold an instruction of the kind */
     unsigned through_entry;               /* also run from the changed entry on */
