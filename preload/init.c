@@ -25,10 +25,10 @@
 #endif
 
 /* Read by wtm_watch_entry. Components x87, SSE, AVX, AVX-512 (bits 0-2, 5-7): what code of ours can touch. */
-uint32_t wtm_xsave_mask WTM_HIDDEN;
-uint64_t wtm_xsave_bytes WTM_HIDDEN;
-extern uint32_t wtm_xsave_mask;
-extern uint64_t wtm_xsave_bytes;
+extern uint32_t wtm_xsave_mask WTM_HIDDEN;
+extern uint64_t wtm_xsave_bytes WTM_HIDDEN;
+uint32_t wtm_xsave_mask;
+uint64_t wtm_xsave_bytes;
 
 static void find_xsave(void)
 {
@@ -148,6 +148,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 
 __attribute__((destructor)) static void end(void)
 {
-    if (wtm_process.ready)
-        wtm_exit_table(1);
+    if (!wtm_process.ready)
+        return;
+    if (wtm_generation.value == 0) { /* a child in which nothing timed was called: the profile at hand is its parent's */
+        if (!wtm_settings.verbose)
+            return;
+        wtm_process_forked();
+    }
+    wtm_exit_table(1);
 }

@@ -173,7 +173,8 @@ void wtm_records_abandon(struct wtm_thread *thread)
     for (struct wtm_record *r = thread->top; r > thread->base; r--) {
         if (r->sp == WTM_SP_HOLE || (r->sp != WTM_SP_NONE && known && !on_native(thread, r->sp)))
             continue; /* a fiber may go on in another thread */
-        leave(thread, r);
+        close_abnormal(r); /* no way back is kept: the stack may be unmapped, and nobody returns to it */
+        r->sp = WTM_SP_HOLE;
     }
     compact(thread);
 }

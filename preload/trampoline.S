@@ -32,6 +32,8 @@
  * Offsets are those asserted in hot.h. */
 #include "preload/unwind_rule.h"
 
+#define ENTRY_BYTES 203 /* of wtm_entry up to .Lgo */
+
 #define LOCAL_IDLE 0
 #define LOCAL_OPEN 8
 #define LOCAL_CELL 16
@@ -68,7 +70,8 @@
 	.text
 	.type	wtm_entry, @function
 	.balign	WTM_RULE_BLOCK
-	.skip	WTM_RULE_BLOCK - (.Lgo - wtm_entry)	/* .Lgo begins a block, see the rule */
+.Lblock:
+	.skip	WTM_RULE_BLOCK - ENTRY_BYTES
 wtm_entry:
 	.cfi_startproc
 	mov	%rax, -24(%rsp)
@@ -117,6 +120,7 @@ wtm_entry:
 	mov	LOCAL_CELL(%rax), %rax
 	incq	CELL_ENTERED(%rax)
 	mov	%rdx, REC_SP(%r10)		/* complete */
+	.org	.Lblock + WTM_RULE_BLOCK, 0x90	/* .Lgo begins a block, see the rule; an error if ENTRY_BYTES is too small */
 .Lgo:						/* r10 = record, -64 = body */
 	mov	-48(%rsp), %eax
 	add	$0x7f, %al			/* OF back */

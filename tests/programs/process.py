@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The process around the timed calls: what the program may notice, and how it may end."""
+import os
 import re
 import subprocess
 
@@ -120,3 +121,21 @@ def _(t):
     expect('exited normally' in run.out, f'the program did not end well: {run.out[-800:]}')
     reports = run.children()
     expect_equal([report.sum('calls', 'alpha') for report in reports if report.rows('alpha')], [10], 'calls of alpha')
+
+
+@SUITE.test('a coroutine on an array in another frame returns through calls that looked left')
+def _(t):
+    program = t.build('ownstack.c')
+    run, report = t.report_of([program], 'around,pause_here,plain')
+    expect_equal(run.out, t.run([program]).out, 'output')
+    expect_equal([report.one(name)['calls'] for name in ('around', 'pause_here', 'plain')], [101, 101, 202], 'calls')
+
+
+@SUITE.test('children that call nothing leave the profile of their parent alone, and say nothing')
+def _(t):
+    run, report = t.report_of([t.build('quietchild.c')], 'busy')
+    expect_equal((run.out, run.err), ('sum 80\n', ''), 'stdout and stderr')
+    expect_equal(report.one('busy')['calls'], 13, 'calls')
+    expect(report.data['process']['wall_ns'] > 30e6, f"the run of 30 ms has {report.data['process']['wall_ns']} ns")
+    expect_equal([name for name in os.listdir(t.folder) if name.endswith('.prof')], [f'out.{report.data["process"]["pid"]}.prof'],
+                 'profiles')

@@ -125,3 +125,15 @@ def _(t):
     run, report = t.report_of([t.build('nested.c')], 'outer', env={'WTM_SUBTRACT': 'inner'})
     within(report.one('outer')['realtime']['total_ns'], 20 * MS - 0.02 * MS, printed(run, 'outer') - 30 * MS + 0.02 * MS,
            'outer without inner')
+
+
+@SUITE.test('a thread that is preempted everywhere: exact counts, no runtime below zero')
+def _(t):
+    run, report = t.report_of([t.build('preempted.c')], 'brief')
+    row = report.one('brief')
+    expect_equal(row['calls'], int(re.search(r'^calls (\d+)$', run.out, re.M).group(1)), 'calls')
+    expect_equal((row['recursive'], row['abnormal'], row['open']), (0, 0, 0), 'recursive, abnormal, open')
+    for kind in ('realtime', 'runtime'):  # the noise of one reading of the CPU clock; a wait would be milliseconds
+        expect(row[kind]['min_ns'] > -20000, f"{kind}: a call took {row[kind]['min_ns']} ns")
+    expect(row['runtime']['total_ns'] <= row['realtime']['total_ns'] + 0.01 * abs(row['realtime']['total_ns']),
+           f"more runtime ({row['runtime']['total_ns']}) than realtime ({row['realtime']['total_ns']})")
