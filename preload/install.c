@@ -151,6 +151,24 @@ static void tell_notes(const struct wtm_modules *modules, size_t first)
             wtm_log(modules->objects[i].path, ": ", modules->objects[i].note);
 }
 
+/* nongnu libunwind, taken for the C++ runtime's unwinder by a program that happens to link it, finds its way through timed
+ * frames but then continues at the handler with a wrong stack pointer. Nothing else is known that does. */
+static void warn_of_unwinder(const struct wtm_modules *modules)
+{
+    struct wtm_symbol symbol;
+    int throws = 0;
+    for (size_t i = 0; i < modules->count && !throws; i++)
+        throws = wtm_object_lookup(&modules->objects[i], "__cxa_throw", &symbol);
+    for (size_t i = 0; i < modules->count && throws; i++) {
+        if (!wtm_object_lookup(&modules->objects[i], "_Unwind_RaiseException", &symbol))
+            continue;
+        if (!strncmp(modules->objects[i].name, "libunwind.so.8", 14))
+            wtm_log("C++ exceptions of this program are thrown by ", modules->objects[i].path,
+                    ", which cannot pass timed functions: leave out those that exceptions pass through");
+        return; /* the first definition is the one that is used */
+    }
+}
+
 int wtm_install_begin(const char *text)
 {
     struct wtm_arena arena = {0};
@@ -162,6 +180,7 @@ int wtm_install_begin(const char *text)
         modules.first_new = 0;
         result = install(&modules, single_threaded(), &arena);
         tell_notes(&modules, 0);
+        warn_of_unwinder(&modules);
         wtm_modules_remember(&modules, NULL);
     }
     wtm_arena_free(&arena);

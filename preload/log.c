@@ -31,12 +31,22 @@ void wtm_log_open(void)
     err.special = st.st_rdev;
 }
 
-static int still_there(void)
+static int is_it(int fd)
 {
     struct stat st;
-    if (err.fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, err.fd, (long)&st, 0)))
+    if (fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
         return 0;
     return st.st_dev == err.device && st.st_ino == err.inode && st.st_rdev == err.special;
+}
+
+/* Where the duplicate was closed, 2 itself may still be what it was. */
+static int still_there(void)
+{
+    if (err.fd < 0)
+        return 0;
+    if (!is_it(err.fd) && is_it(2))
+        err.fd = 2;
+    return is_it(err.fd);
 }
 
 /* Writing beyond RLIMIT_FSIZE would end the program by SIGXFSZ. The end of the file is where we write, or behind it. */
