@@ -21,7 +21,7 @@ def row_of(table, name):
 def sandboxed(how, status=5, time=NAMES):
     @SUITE.test(f'system calls given up by {how}, timing {time}: unharmed, exact counts, the table by write alone')
     def _(t):
-        program = t.build('sandbox.c')
+        program = t.build('sandbox.c', '-pthread')
         plain = t.run([program, how, '20000'], folder=t.sub('plain'))
         expect_equal((plain.status, plain.out[-6:]), (status, 'right\n'), 'without the library: status and end of output')
         run = t.run([program, how, '20000'], time, t.sub('stderr'), env=STDERR)
@@ -39,7 +39,7 @@ def sandboxed(how, status=5, time=NAMES):
                'the report does not say that system calls were given up')
 
 
-for _how in ('none', 'prctl', 'seccomp', 'sysprctl', 'open', 'probe', 'fork'):
+for _how in ('none', 'prctl', 'seccomp', 'sysprctl', 'open', 'probe', 'fork', 'threads'):
     sandboxed(_how)
 sandboxed('strict', -9)  # exit_group is not allowed there, with or without us
 for _how in ('prctl', 'sysprctl'):
@@ -48,7 +48,7 @@ for _how in ('prctl', 'sysprctl'):
 
 @SUITE.test('a filter that allows all that we use costs nothing: runtime of calls with switches is known')
 def _(t):
-    run = t.run([t.build('sandbox.c'), 'open', '100'], NAMES)
+    run = t.run([t.build('sandbox.c', '-pthread'), 'open', '100'], NAMES)
     expect_equal(run.status, 5, 'status')
     expect('seccomp' not in str(run.report().data), 'the report speaks of seccomp without need')
     times = run.report().one('spin')
