@@ -21,6 +21,8 @@ struct wtm_arena {
 void *wtm_arena_alloc(struct wtm_arena *arena, size_t bytes);
 /* A copy of `length` bytes with a NUL behind it; NULL when there is no memory. */
 char *wtm_arena_string(struct wtm_arena *arena, const char *text, size_t length);
+/* One block that holds `bytes`: what is then allocated up to that takes nothing from the kernel. 0 or -ENOMEM. */
+int wtm_arena_reserve(struct wtm_arena *arena, size_t bytes);
 /* Gives everything back; the arena can be used again. */
 void wtm_arena_free(struct wtm_arena *arena);
 

@@ -116,6 +116,8 @@ void wtm_cells_reset(struct wtm_thread *thread)
 static int grow_table(struct wtm_thread *thread)
 {
     uint64_t old_size = (uint64_t)1 << (64 - thread->edge_shift), size = old_size * 2;
+    if (wtm_process.sandboxed)
+        return -12;
     long at = wtm_sys_mmap(NULL, size * sizeof(struct wtm_edge *), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                            -1, 0);
     if (wtm_sys_failed(at))

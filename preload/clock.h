@@ -12,6 +12,9 @@ static inline uint64_t wtm_clock_ticks(void)
     return low | (uint64_t)high << 32;
 }
 
+/* 0 when reading the TSC would end the process (PR_SET_TSC, which exec passes on). */
+int wtm_clock_readable(void) WTM_HIDDEN;
+
 /* Kernel clocks by system call: never through libc or the vdso, which may be patched or trapped. */
 uint64_t wtm_clock_ns(int clock_id) WTM_HIDDEN;
 /* The same moment by TSC and CLOCK_MONOTONIC_RAW: the closest of a few tries. */

@@ -3,6 +3,7 @@
 #include "preload/cputime.h"
 #include "common/sys.h"
 #include "preload/clock.h"
+#include "preload/process.h"
 #include <string.h>
 #include <sys/rseq.h>
 #include <time.h>
@@ -73,6 +74,12 @@ void wtm_cpu_renew(struct wtm_thread *thread)
     enum { TRIES = 4 };
     if (source == WTM_CPU_OFF)
         return;
+    if (wtm_process.sandboxed) { /* no pair can be had, but the calls that the switch interrupted must differ from others */
+        if (source == WTM_CPU_RSEQ)
+            arm(thread);
+        thread->cpu_offset++;
+        return;
+    }
     for (int i = 0; i < TRIES; i++) {
         uint64_t took = read_pair(thread);
         thread->renewals++;

@@ -21,12 +21,24 @@ void wtm_profile_begin(struct wtm_profile_header *header)
     header->first = header->last = wtm_clock_pair();
 }
 
+/* The count went on in the parent; here any value that no thread has seen will do. */
+static void go_on(void)
+{
+    __atomic_store_n(&wtm_generation.value, wtm_process.generation + 2, __ATOMIC_RELEASE);
+    wtm_process.generation += 2;
+}
+
 void wtm_process_forked(void)
 {
     static char path[WTM_PATH_BYTES]; /* not on the program's stack; a child begins with one thread */
+    wtm_process.forked = 1;
+    if (wtm_process.sandboxed) {
+        wtm_profile_none();
+        go_on();
+        return;
+    }
     wtm_process.parent = wtm_process.pid;
     wtm_process.pid = (uint32_t)wtm_syscall3(SYS_getpid, 0, 0, 0);
-    wtm_process.forked = 1;
     wtm_process.gates_asked = wtm_process.table_owner = 0; /* other threads are not here to finish */
     wtm_probes_forked();
     const char *out = wtm_settings.out;
@@ -34,7 +46,5 @@ void wtm_process_forked(void)
         out = NULL;
     if (wtm_profile_recreate(out ? path : NULL) != -12)
         wtm_profile_begin(wtm_profile_header());
-    /* The count went on in the parent; here any value that no thread has seen will do. */
-    __atomic_store_n(&wtm_generation.value, wtm_process.generation + 2, __ATOMIC_RELEASE);
-    wtm_process.generation += 2;
+    go_on();
 }

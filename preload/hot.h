@@ -89,13 +89,16 @@ struct wtm_way_back {
 };
 enum { WTM_WAYS = 1024 };
 
+/* A timed function that is watched as well: its gate stays open. */
+enum wtm_probe_flags { WTM_PROBE_PRCTL = 1, WTM_PROBE_SYSCALL = 2 };
+
 /* One timed function: what its stub hands over in r11. */
 struct wtm_probe {
     uint32_t local_offset; /* of its wtm_local from thread->locals, in bytes */
     uint32_t index;
     uintptr_t body;        /* runs the function without us */
     struct wtm_patch *patch;
-    uint64_t flags;
+    uint64_t flags; /* enum wtm_probe_flags */
 };
 
 /* One instruction, so that a signal handler's own addition is not lost, and no reordering around it. */
@@ -148,6 +151,9 @@ extern struct wtm_thread *wtm_threads WTM_HIDDEN;     /* list head; the unwinder
 extern const char wtm_entry[] WTM_HIDDEN;        /* hook of a timed function */
 extern const char wtm_return_point[] WTM_HIDDEN; /* where timed functions return to */
 extern const char wtm_watch_entry[] WTM_HIDDEN;  /* hook of a function that we only want to hear of */
+extern const char wtm_watch_filtered[] WTM_HIDDEN; /* the same for prctl and syscall: goes on at once when nothing concerns us */
+extern const char wtm_watch_timed[] WTM_HIDDEN;    /* the same when the user times them as well */
+extern uint32_t wtm_watch_bypass WTM_HIDDEN;       /* 1: disarmed, wtm_watch_timed goes to the body */
 
 /* What the slow path tells the entry code to do. */
 enum wtm_entry_action {
@@ -164,7 +170,8 @@ struct wtm_record *wtm_close(uint64_t sp, uint64_t now) WTM_HIDDEN;
 struct wtm_record *wtm_close_top(struct wtm_thread *thread, struct wtm_record *record, uint64_t now) WTM_HIDDEN;
 struct wtm_record *wtm_close_slow(struct wtm_thread *thread, uint64_t sp, uint64_t now) WTM_HIDDEN;
 /* All registers are saved around it. */
-void wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers) WTM_HIDDEN;
+/* Gives 1 when the call is to be timed as well. */
+int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers) WTM_HIDDEN;
 
 #define WTM_ASSERT_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), "trampoline.S knows " #field)
 WTM_ASSERT_AT(struct wtm_local, idle, 0);

@@ -113,6 +113,10 @@ static void start(char **environment)
     wtm_config_read(environment);
     if (!wtm_settings.time)
         return;
+    if (!wtm_clock_readable()) {
+        wtm_log("reading the TSC is forbidden to this process (PR_SET_TSC): nothing is timed");
+        return;
+    }
     know_process();
     find_xsave();
     open_profile();

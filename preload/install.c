@@ -67,7 +67,7 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
             continue;
         }
         requests[n] = (struct wtm_patch_request){
-            .entry = targets[i]->address, .size = targets[i]->size, .hook = (uintptr_t)wtm_entry,
+            .entry = targets[i]->address, .size = targets[i]->size, .hook = wtm_watch_hook(targets[i], probe),
             .context = probe, .patch = probe->patch};
         of[n++] = targets[i];
     }
@@ -151,6 +151,24 @@ static void tell_notes(const struct wtm_modules *modules, size_t first)
             wtm_log(modules->objects[i].path, ": ", modules->objects[i].note);
 }
 
+/* nongnu libunwind, taken for the C++ runtime's unwinder by a program that happens to link it, finds its way through timed
+ * frames but then continues at the handler with a wrong stack pointer. Nothing else is known that does. */
+static void warn_of_unwinder(const struct wtm_modules *modules)
+{
+    struct wtm_symbol symbol;
+    int throws = 0;
+    for (size_t i = 0; i < modules->count && !throws; i++)
+        throws = wtm_object_lookup(&modules->objects[i], "__cxa_throw", &symbol);
+    for (size_t i = 0; i < modules->count && throws; i++) {
+        if (!wtm_object_lookup(&modules->objects[i], "_Unwind_RaiseException", &symbol))
+            continue;
+        if (!strncmp(modules->objects[i].name, "libunwind.so.8", 14))
+            wtm_log("C++ exceptions of this program are thrown by ", modules->objects[i].path,
+                    ", which cannot pass timed functions: leave out those that exceptions pass through");
+        return; /* the first definition is the one that is used */
+    }
+}
+
 int wtm_install_begin(const char *text)
 {
     struct wtm_arena arena = {0};
@@ -162,6 +180,7 @@ int wtm_install_begin(const char *text)
         modules.first_new = 0;
         result = install(&modules, single_threaded(), &arena);
         tell_notes(&modules, 0);
+        warn_of_unwinder(&modules);
         wtm_modules_remember(&modules, NULL);
     }
     wtm_arena_free(&arena);
@@ -183,7 +202,8 @@ static void set_gates(void)
     uint32_t seen;
     do {
         seen = __atomic_load_n(asked, __ATOMIC_SEQ_CST);
-        uint32_t armed = __atomic_load_n(&wtm_process.armed, __ATOMIC_SEQ_CST);
+        uint32_t armed = __atomic_load_n(&wtm_process.armed, __ATOMIC_SEQ_CST) && !wtm_process.tsc_off;
+        wtm_watch_bypass = !armed;
         wtm_probes_gates((int)armed);
         if (wtm_profile_header())
             __atomic_store_n(&wtm_profile_header()->armed, armed, __ATOMIC_RELEASE);
@@ -194,7 +214,7 @@ void wtm_install_update(void)
 {
     struct wtm_arena arena = {0};
     struct wtm_modules modules;
-    if (!patterns.count || wtm_modules_scan(&modules, &arena)) {
+    if (!patterns.count || wtm_process.sandboxed || wtm_modules_scan(&modules, &arena)) {
         wtm_arena_free(&arena);
         return;
     }

@@ -15,6 +15,7 @@ enum { HIGH_DESCRIPTOR = 500 };
 static struct {
     int fd;
     uint64_t device, inode, special;
+    int sealed, width; /* sealed: identity cannot be checked any more */
 } err = {.fd = -1};
 
 void wtm_log_open(void)
@@ -31,12 +32,22 @@ void wtm_log_open(void)
     err.special = st.st_rdev;
 }
 
-static int still_there(void)
+static int is_it(int fd)
 {
     struct stat st;
-    if (err.fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, err.fd, (long)&st, 0)))
+    if (fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
         return 0;
     return st.st_dev == err.device && st.st_ino == err.inode && st.st_rdev == err.special;
+}
+
+/* Where the duplicate was closed, 2 itself may still be what it was. */
+static int still_there(void)
+{
+    if (err.sealed || err.fd < 0)
+        return err.fd >= 0;
+    if (!is_it(err.fd) && is_it(2))
+        err.fd = 2;
+    return is_it(err.fd);
 }
 
 /* Writing beyond RLIMIT_FSIZE would end the program by SIGXFSZ. The end of the file is where we write, or behind it. */
@@ -44,6 +55,8 @@ static int beyond_limit(int fd, size_t bytes)
 {
     struct stat st;
     struct rlimit limit;
+    if (err.sealed)
+        return 0;
     if (wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)) || !S_ISREG(st.st_mode))
         return 0;
     if (wtm_sys_failed(wtm_syscall6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0)))
@@ -89,9 +102,26 @@ void wtm_log_parts(const char *const *parts)
     wtm_text_flush(&text);
 }
 
+void wtm_log_seal(int may_write)
+{
+    err.width = wtm_log_width();
+    /* A low number may become a file of the program's, which could no longer be noticed. A limit on file sizes would
+     * have to be asked for at each write. */
+    if (!may_write || err.fd < HIGH_DESCRIPTOR || !still_there() || beyond_limit(err.fd, 1 << 20))
+        err.fd = -1;
+    err.sealed = 1;
+}
+
+int wtm_log_descriptor(void)
+{
+    return err.fd;
+}
+
 int wtm_log_width(void)
 {
     struct winsize size = {0};
+    if (err.sealed)
+        return err.width;
     if (!still_there() || wtm_sys_failed(wtm_syscall3(SYS_ioctl, err.fd, TIOCGWINSZ, (long)&size)))
         return 0;
     return size.ws_col;

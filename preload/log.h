@@ -16,6 +16,10 @@ void wtm_log_parts(const char *const *parts) WTM_HIDDEN;
 int wtm_log_write(const char *text, size_t bytes) WTM_HIDDEN;
 /* The same to another descriptor; -EFBIG rather than a signal where a limit on file sizes would be passed. */
 int wtm_log_write_to(int fd, const char *text, size_t bytes) WTM_HIDDEN;
+/* System calls are about to be given up: from now on nothing but write is called, and with `may_write` 0 not even that. */
+void wtm_log_seal(int may_write) WTM_HIDDEN;
+/* Where messages go, or -1. */
+int wtm_log_descriptor(void) WTM_HIDDEN;
 /* Columns of the terminal, or 0 when standard error is none. */
 int wtm_log_width(void) WTM_HIDDEN;
 

@@ -162,7 +162,7 @@ void wtm_probes_gates(int open)
     for (struct entry *e = __atomic_load_n(&entries, __ATOMIC_ACQUIRE); e; e = e->next) {
         if (e->state != PROBE_READY)
             continue;
-        if (open)
+        if (open || e->probe.flags)
             wtm_patch_open(&e->patch);
         else
             wtm_patch_close(&e->patch);

@@ -33,6 +33,7 @@ static struct {
     uint32_t detached;      /* 1: some segments are not in the file */
     uint64_t lost_early;    /* lost calls before there was a header */
     uint32_t thread_count;
+    struct wtm_profile sealed; /* view made in advance */
 } profile = {.fd = -1};
 
 struct wtm_process wtm_process;
@@ -96,6 +97,8 @@ static int add_segment(uint64_t offset, uint64_t bytes)
 /* One thread at a time; others wait for it. A signal handler that interrupted the one who grows must not wait: -EBUSY. */
 static int grow(uint32_t seen, uint64_t need)
 {
+    if (wtm_process.sandboxed)
+        return -12;
     uint32_t me = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0), nobody = 0;
     while (!__atomic_compare_exchange_n(&profile.growing, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         if (nobody == me)
@@ -210,6 +213,7 @@ int wtm_profile_create(const char *path)
     profile.detached = 0;
     profile.thread_count = 0;
     profile.growing = 0;
+    profile.sealed = (struct wtm_profile){0};
     if (path) {
         int fd = open_file(path);
         if (fd >= 0)
@@ -325,11 +329,45 @@ void wtm_profile_stranded(void)
     wtm_profile_note("a timed call returned and no record of it was found: please report this");
 }
 
+/* A cell and its second half for each function, for this thread and, as far as they fit, some more. */
+static uint64_t likely_bytes(void)
+{
+    enum { MOST = 16 << 20, LEAST = 1 << 20 };
+    uint64_t a_thread = profile.header->function_count * (sizeof(struct wtm_cell) + sizeof(struct wtm_switched));
+    uint64_t bytes = a_thread * 4;
+    return bytes < LEAST ? LEAST : bytes < MOST ? bytes : a_thread > MOST ? a_thread : MOST;
+}
+
+int wtm_profile_seal(void)
+{
+    uint32_t count = profile.segment_count;
+    const struct segment *last = &profile.segments[count - 1];
+    uint64_t wanted = likely_bytes();
+    if (wanted > LARGEST_SEGMENT_BYTES)
+        wanted = LARGEST_SEGMENT_BYTES;
+    if (last->offset + last->bytes - profile.header->used_bytes < wanted)
+        grow(count, wanted); /* without it, some calls may be lost, and are told as such */
+    return wtm_profile_view(&profile.sealed);
+}
+
+void wtm_profile_none(void)
+{
+    profile.header = NULL;
+    profile.segment_count = 0;
+    profile.sealed = (struct wtm_profile){0};
+}
+
 int wtm_profile_view(struct wtm_profile *view)
 {
     uint32_t count = profile.segment_count;
     if (!profile.header)
         return -2;
+    if (profile.sealed.base) {
+        *view = profile.sealed;
+        return 0;
+    }
+    if (wtm_process.sandboxed)
+        return -12;
     uint64_t total = profile.segments[count - 1].offset + profile.segments[count - 1].bytes;
     long base = wtm_sys_mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (wtm_sys_failed(base))
@@ -351,7 +389,7 @@ int wtm_profile_view(struct wtm_profile *view)
 
 void wtm_profile_unview(struct wtm_profile *view)
 {
-    if (view->base)
+    if (view->base && view->base != profile.sealed.base)
         wtm_sys_munmap((void *)(uintptr_t)view->base, view->bytes);
     view->base = NULL;
 }

@@ -36,6 +36,11 @@ void wtm_profile_lost_call(void) WTM_HIDDEN;
 /* A return for which no record exists. Cannot happen as far as we know; noted before the program goes astray. */
 void wtm_profile_stranded(void) WTM_HIDDEN;
 
+/* No system call may be made any more: makes room for what is likely to come, and a view of all. 0 or negative errno. */
+int wtm_profile_seal(void) WTM_HIDDEN;
+/* A child that may make no system call: it has no profile. */
+void wtm_profile_none(void) WTM_HIDDEN;
+
 /* All of it as one contiguous read-only view, for the table. 0 or negative errno; wtm_profile_unview() after use. */
 int wtm_profile_view(struct wtm_profile *view) WTM_HIDDEN;
 void wtm_profile_unview(struct wtm_profile *view) WTM_HIDDEN;

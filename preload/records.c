@@ -179,6 +179,21 @@ void wtm_records_abandon(struct wtm_thread *thread)
     compact(thread);
 }
 
+void wtm_records_release(struct wtm_thread *thread, uint64_t sp)
+{
+    for (struct wtm_record *r = thread->top; r > thread->base; r--) {
+        if (r->sp < sp || !on_native(thread, r->sp))
+            continue;
+        uint64_t *slot = (uint64_t *)(r->sp - 8); /* of a chain of tail calls all records have the same true address */
+        if (*slot != (uintptr_t)wtm_return_point && *slot != r->return_minus_1 + 1)
+            continue;
+        *slot = r->return_minus_1 + 1;
+        close_abnormal(r);
+        r->sp = WTM_SP_HOLE;
+    }
+    compact(thread);
+}
+
 unsigned wtm_records_open(const struct wtm_thread *thread)
 {
     unsigned open = 0;
@@ -345,7 +360,8 @@ void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, in
     struct wtm_switched *switched = outside && wtm_cpu_is_cheap() ? NULL : wtm_cell_switched(thread, cell);
     if (switched) {
         wtm_stats_add(&switched->real, raw - cost);
-        wtm_stats_add(&switched->run, (outside ? raw : run) - cost);
+        if (!wtm_process.sandboxed) /* else its runtime is not known */
+            wtm_stats_add(&switched->run, (outside ? raw : run) - cost);
     } else if (outside) {
         wtm_stats_add(&cell->steady, raw - cost);
     } else {

@@ -50,6 +50,8 @@ static uint32_t capacity_for(uint32_t count)
 
 static void *map(size_t bytes)
 {
+    if (wtm_process.sandboxed)
+        return NULL;
     long at = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return wtm_sys_failed(at) ? NULL : (void *)at;
 }
@@ -76,10 +78,16 @@ static void find_stack(struct wtm_thread *thread)
     }
 }
 
+/* 0 where it may not be asked for. */
+static uint32_t own_tid(void)
+{
+    return wtm_process.sandboxed ? 0 : (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0);
+}
+
 static void set_owner(struct wtm_thread *thread)
 {
     thread->fs_base = thread_pointer();
-    thread->tid = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0);
+    thread->tid = own_tid();
     if (thread->tid == wtm_process.pid) {
         thread->stack_low = wtm_process.stack_low;
         thread->stack_high = wtm_process.stack_high;
@@ -169,13 +177,14 @@ static void start_anew(struct wtm_thread *thread)
     thread->edge_count = 0;
     thread->edge_chunk = NULL;
     thread->shared = NULL;
-    thread->tid = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0);
+    thread->tid = own_tid();
     wtm_cpu_attach(thread);
 }
 
 /* Calls that were open at the fork return in the child as well, but they are the parent's: here they are counted in a
  * cell that nobody reads. */
 static struct wtm_cell nobodys_cell;
+static struct wtm_thread_chunk nobodys_chunk;
 static struct wtm_local nobodys = {.cell = &nobodys_cell};
 
 static void disown_open_calls(struct wtm_thread *thread)
@@ -189,6 +198,28 @@ static void disown_open_calls(struct wtm_thread *thread)
     }
 }
 
+static struct wtm_thread *spare; /* blocks made in advance, by `next` */
+
+void wtm_threads_stock(unsigned count)
+{
+    while (count--) {
+        struct wtm_thread *thread = make_block();
+        if (!thread)
+            return;
+        thread->next = spare;
+        spare = thread;
+    }
+}
+
+/* They are only taken, never given back, so the head cannot come back to a value that it had. */
+static struct wtm_thread *take_spare(void)
+{
+    struct wtm_thread *head = __atomic_load_n(&spare, __ATOMIC_ACQUIRE);
+    while (head && !__atomic_compare_exchange_n(&spare, &head, head->next, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        ;
+    return head;
+}
+
 static struct wtm_thread *adopt_block(void)
 {
     struct wtm_thread *thread = find_block(thread_pointer());
@@ -199,7 +230,7 @@ static struct wtm_thread *adopt_block(void)
         thread->busy = 0;
         set_owner(thread);
     } else {
-        thread = make_block();
+        thread = wtm_process.sandboxed ? take_spare() : make_block();
         if (!thread)
             return NULL;
         set_owner(thread);
@@ -227,8 +258,11 @@ struct wtm_thread *wtm_thread_sync(void)
         if (!thread)
             return NULL;
     }
-    if (!thread->shared && wtm_profile_thread(thread))
-        return NULL;
+    if (!thread->shared && wtm_profile_thread(thread)) {
+        if (!wtm_process.forked)
+            return NULL;
+        thread->shared = &nobodys_chunk; /* a child without a profile: calls open at the fork must return all the same */
+    }
     if (thread->local_capacity <= expected_count && !grow_locals(thread))
         return NULL;
     wtm_thread = thread;
@@ -243,7 +277,7 @@ struct wtm_thread *wtm_thread_sync(void)
 
 void wtm_threads_bury(const struct wtm_thread *own)
 {
-    for (struct wtm_thread *t = wtm_threads; t; t = t->next) {
+    for (struct wtm_thread *t = wtm_threads; t && !wtm_process.sandboxed; t = t->next) {
         if (t == own || t->ended || !wtm_records_open(t))
             continue;
         if (wtm_syscall3(SYS_tgkill, wtm_process.pid, t->tid, 0) != -3 /* ESRCH */)

@@ -16,6 +16,8 @@ struct wtm_thread *wtm_thread_sync(void) WTM_HIDDEN;
 void wtm_thread_expect(uint32_t count) WTM_HIDDEN;
 /* All threads sync at their next event. */
 void wtm_generation_advance(void) WTM_HIDDEN;
+/* Makes `count` blocks in advance, for threads that begin when no memory can be had any more. */
+void wtm_threads_stock(unsigned count) WTM_HIDDEN;
 /* At the end: which threads but `own` are gone; their open calls are closed as abnormal. Uses tgkill(…, 0). */
 void wtm_threads_bury(const struct wtm_thread *own) WTM_HIDDEN;
 

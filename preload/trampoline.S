@@ -289,7 +289,10 @@ wtm_watch_entry:
 	seto	%al
 	mov	%eax, -32(%rsp)
 	mov	PROBE_BODY(%r11), %rax
-	mov	%rax, -128(%rsp)
+	mov	%rax, -128(%rsp)		/* where to go on, and r11 there */
+	mov	-16(%rsp), %rax
+	mov	%rax, -120(%rsp)
+	mov	%r11, -112(%rsp)
 	mov	%rcx, -40(%rsp)
 	mov	%rdx, -48(%rsp)
 	mov	%rsi, -56(%rsp)
@@ -330,7 +333,13 @@ wtm_watch_entry:
 2:	mov	%rbx, %rdx
 	cld
 	call	wtm_watch
-	mov	wtm_xsave_mask(%rip), %eax
+	test	%eax, %eax
+	jz	3f
+	mov	-112(%rbp), %rax		/* timed as well: to the entry code, as from the stub */
+	mov	%rax, -120(%rbp)
+	lea	wtm_entry(%rip), %rax
+	mov	%rax, -128(%rbp)
+3:	mov	wtm_xsave_mask(%rip), %eax
 	test	%eax, %eax
 	jz	1f
 	xor	%edx, %edx
@@ -354,7 +363,7 @@ wtm_watch_entry:
 	add	$0x7f, %al
 	sahf
 	mov	-24(%rsp), %rax
-	mov	-16(%rsp), %r11
+	mov	-120(%rsp), %r11
 	jmp	*-128(%rsp)
 	.cfi_endproc
 	.size	wtm_watch_entry, .-wtm_watch_entry

@@ -8,13 +8,21 @@
 #include "preload/log.h"
 #include "preload/records.h"
 #include "preload/thread.h"
+#include "preload/process.h"
+#include "preload/sandbox.h"
+#include "preload/tsc.h"
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 enum { MAX_WATCHES = 256 };
 
 /* What the hook saved, as trampoline.S lays it out. */
 enum { REG_R10, REG_R9, REG_R8, REG_RDI, REG_RSI, REG_RDX, REG_RCX };
+
+uint32_t wtm_watch_bypass;
 
 struct watch {
     struct wtm_probe probe; /* first: the stub's context */
@@ -71,12 +79,40 @@ __attribute__((noinline)) static int knows_jump_buffers(void)
     return target <= here && here - target < 4096;
 }
 
-void wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
+static void on_prctl(uint64_t *slot, const uint64_t *registers)
+{
+    if ((uint32_t)registers[REG_RDI] == PR_SET_SECCOMP)
+        wtm_sandbox_enter(registers[REG_RSI], registers[REG_RDX]);
+    else if ((uint32_t)registers[REG_RDI] == PR_SET_TSC)
+        wtm_tsc_change((int)registers[REG_RSI], (uintptr_t)slot);
+}
+
+static void on_syscall(uint64_t *slot, const uint64_t *registers)
+{
+    uint64_t shifted[REG_RCX + 1] = {[REG_RDI] = registers[REG_RSI], [REG_RSI] = registers[REG_RDX],
+                                     [REG_RDX] = registers[REG_RCX]};
+    if ((uint32_t)registers[REG_RDI] == SYS_prctl)
+        on_prctl(slot, shifted);
+    else if ((uint32_t)registers[REG_RDI] == SYS_seccomp && registers[REG_RSI] == SECCOMP_SET_MODE_STRICT)
+        wtm_sandbox_enter(SECCOMP_MODE_STRICT, 0);
+    else if ((uint32_t)registers[REG_RDI] == SYS_seccomp && registers[REG_RSI] == SECCOMP_SET_MODE_FILTER)
+        wtm_sandbox_enter(SECCOMP_MODE_FILTER, registers[REG_RCX]);
+}
+
+int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
 {
     struct watch *watch = (struct watch *)probe;
     if (wtm_thread == &wtm_muted_thread)
-        return;
-    uint64_t begin = wtm_clock_ticks();
+        return probe->flags && !wtm_watch_bypass;
+    if (probe->flags) {
+        (probe->flags == WTM_PROBE_PRCTL ? on_prctl : on_syscall)(slot, registers);
+        return !wtm_watch_bypass;
+    }
+    if (watch->handler == on_prctl || watch->handler == on_syscall) { /* where the TSC may not be readable */
+        watch->handler(slot, registers);
+        return 0;
+    }
+    uint64_t begin = wtm_process.tsc_off ? 0 : wtm_clock_ticks();
     if (watch->handler == on_loader_change) {
         struct wtm_thread *before = wtm_mute();
         watch->handler(slot, registers);
@@ -84,8 +120,9 @@ void wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *register
     } else {
         watch->handler(slot, registers);
     }
-    if (wtm_thread != &wtm_no_thread)
+    if (wtm_thread != &wtm_no_thread && begin && !wtm_process.tsc_off)
         wtm_thread->spent_ticks += wtm_clock_ticks() - begin;
+    return 0;
 }
 
 static struct watch *new_watch(void)
@@ -94,6 +131,11 @@ static struct watch *new_watch(void)
         if (!watches[i].used)
             return &watches[i];
     return NULL;
+}
+
+static uintptr_t hook_of(void (*handler)(uint64_t *, const uint64_t *))
+{
+    return handler == on_prctl || handler == on_syscall ? (uintptr_t)wtm_watch_filtered : (uintptr_t)wtm_watch_entry;
 }
 
 static size_t want(const struct wtm_object *object, uintptr_t entry, size_t size,
@@ -106,7 +148,7 @@ static size_t want(const struct wtm_object *object, uintptr_t entry, size_t size
     watch->used = 1;
     watch->handler = handler;
     watch->bias = object->bias;
-    *request = (struct wtm_patch_request){.entry = entry, .size = size, .hook = (uintptr_t)wtm_watch_entry,
+    *request = (struct wtm_patch_request){.entry = entry, .size = size, .hook = hook_of(handler),
                                           .context = &watch->probe, .patch = &watch->patch};
     return 1;
 }
@@ -125,6 +167,27 @@ static int find(const struct wtm_object *object, const char *name, struct wtm_sy
     return 0;
 }
 
+static int is_libc(const struct wtm_object *object)
+{
+    return !strncmp(object->name, "libc.so.", 8);
+}
+
+uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *probe)
+{
+    static const struct {
+        const char *name;
+        enum wtm_probe_flags flag;
+    } both[] = {{"prctl", WTM_PROBE_PRCTL}, {"syscall", WTM_PROBE_SYSCALL}};
+    struct wtm_symbol symbol;
+    for (size_t i = 0; is_libc(target->object) && i < sizeof both / sizeof *both; i++) {
+        if (find(target->object, both[i].name, &symbol) && target->object->bias + symbol.offset == target->address) {
+            probe->flags = both[i].flag;
+            return (uintptr_t)wtm_watch_timed;
+        }
+    }
+    return (uintptr_t)wtm_entry;
+}
+
 size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_request *requests)
 {
     static const char *const jumps[] = {"longjmp", "__longjmp_chk"};
@@ -139,6 +202,10 @@ size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_reques
     for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++)
         if (find(object, jumps[i], &symbol) && knows_jump_buffers())
             n += want(object, object->bias + symbol.offset, symbol.size, on_jump, requests + n);
+    if (is_libc(object) && find(object, "prctl", &symbol))
+        n += want(object, object->bias + symbol.offset, symbol.size, on_prctl, requests + n);
+    if (is_libc(object) && find(object, "syscall", &symbol))
+        n += want(object, object->bias + symbol.offset, symbol.size, on_syscall, requests + n);
     return n;
 }
 

@@ -6,9 +6,10 @@
 #define WTM_PRELOAD_WATCH_H
 
 #include "patcher/patcher.h"
+#include "common/resolve.h"
 #include "preload/modules.h"
 
-enum { WTM_WATCHES_PER_OBJECT = 4 };
+enum { WTM_WATCHES_PER_OBJECT = 6 };
 
 /* Requests for what is to be watched in an object, at most WTM_WATCHES_PER_OBJECT; they go to the patcher together with
  * those of timed functions, since each call of it scans the object. Gives their number. Start-up, or with the loader's
@@ -18,6 +19,9 @@ size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_reques
 void wtm_watch_prepared(struct wtm_patch_request *request) WTM_HIDDEN;
 /* After commit, refused or not. */
 void wtm_watch_patched(struct wtm_patch_request *request) WTM_HIDDEN;
+/* The hook of a timed function: that of the entry, or, where the function is one that must be watched as well, one that
+ * does both; then the probe's flags are set. */
+uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *probe) WTM_HIDDEN;
 /* The object with this load bias was unmapped. */
 void wtm_watch_unloaded(uintptr_t bias) WTM_HIDDEN;
 
