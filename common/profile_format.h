@@ -85,6 +85,7 @@ struct wtm_profile_header {
 _Static_assert(sizeof(struct wtm_profile_header) <= WTM_PROFILE_HEADER_BYTES, "the header is one page");
 
 enum wtm_chunk_type {
+    WTM_CHUNK_UNUSED = 0, /* a chunk that may become one later */
     WTM_CHUNK_FUNCTION = 1,
     WTM_CHUNK_REFUSED = 2,
     WTM_CHUNK_NOT_FOUND = 3,

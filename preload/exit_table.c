@@ -7,6 +7,7 @@
 #include "common/table.h"
 #include "preload/clock.h"
 #include "preload/config.h"
+#include "preload/descriptor.h"
 #include "preload/log.h"
 #include "preload/probes.h"
 #include "preload/profile.h"
@@ -26,8 +27,6 @@ static int to_stderr(void *context, const char *text, size_t bytes)
 {
     return wtm_log_write(text, bytes);
 }
-
-enum { HIGH_DESCRIPTOR = 500 };
 
 static int to_file(void *context, const char *text, size_t bytes)
 {
@@ -99,11 +98,11 @@ void wtm_exit_table_prepare(void)
     if (wtm_settings.table != WTM_TABLE_FILE)
         return;
     int fd = open_file();
-    long high = fd < 0 ? -1 : wtm_syscall3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    int high = fd < 0 ? -1 : wtm_descriptor_high(fd);
     if (fd >= 0)
         wtm_sys_close(fd);
-    if (!wtm_sys_failed(high))
-        ready.file = (int)high;
+    if (high > 0)
+        ready.file = high;
 }
 
 static void tell_time(struct wtm_profile_header *header)

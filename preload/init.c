@@ -83,6 +83,7 @@ static void open_profile(void)
         wtm_log("WTM_OUT=", path, ": cannot be created (",
                 problem == -17 ? "something that is no plain file has that name" :
                 problem == -2 ? "no such directory" :
+                problem == -28 ? "no room, or a limit on file sizes" :
                 problem == -13 ? "permission denied" : "the system refused", "); the profile is kept in memory");
     struct wtm_profile_header *header = wtm_profile_header();
     memcpy(header->program, wtm_process.program, sizeof header->program);
@@ -139,6 +140,8 @@ static void begin_timing(void)
         header->cost = wtm_cost_measure();
         wtm_cpu_renew(wtm_thread);
     }
+    if (wtm_settings.table != WTM_TABLE_STDERR)
+        wtm_log_release();
     wtm_install_arm(!wtm_settings.disarmed);
     wtm_signals_install();
 }

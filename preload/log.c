@@ -4,13 +4,13 @@
 #include "preload/log.h"
 #include "common/sys.h"
 #include "common/text.h"
-#include <fcntl.h>
+#include "preload/descriptor.h"
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-
-enum { HIGH_DESCRIPTOR = 500 };
 
 static struct {
     int fd;
@@ -21,15 +21,22 @@ static struct {
 void wtm_log_open(void)
 {
     struct stat st;
-    long fd = wtm_syscall3(SYS_fcntl, 2, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
-    if (wtm_sys_failed(fd)) /* a low limit of descriptors: take what there is */
-        fd = wtm_syscall3(SYS_fcntl, 2, F_DUPFD_CLOEXEC, 3);
-    if (wtm_sys_failed(fd) || wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
+    int fd = wtm_descriptor_high(2);
+    if (fd < 0) /* a low limit of descriptors: the program may need all of them */
+        fd = 2;
+    if (wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
         return;
-    err.fd = (int)fd;
+    err.fd = fd;
     err.device = st.st_dev;
     err.inode = st.st_ino;
     err.special = st.st_rdev;
+}
+
+void wtm_log_release(void)
+{
+    if (err.fd > 2)
+        wtm_sys_close(err.fd);
+    err.fd = 2;
 }
 
 static int is_it(int fd)
@@ -45,9 +52,12 @@ static int still_there(void)
 {
     if (err.sealed || err.fd < 0)
         return err.fd >= 0;
-    if (!is_it(err.fd) && is_it(2))
-        err.fd = 2;
-    return is_it(err.fd);
+    if (is_it(err.fd))
+        return 1;
+    if (!is_it(2))
+        return 0;
+    err.fd = 2; /* ours was closed, the program's own is still what it was */
+    return 1;
 }
 
 /* Writing beyond RLIMIT_FSIZE would end the program by SIGXFSZ. The end of the file is where we write, or behind it. */
@@ -64,6 +74,33 @@ static int beyond_limit(int fd, size_t bytes)
     return limit.rlim_cur != RLIM_INFINITY && (uint64_t)st.st_size + bytes > limit.rlim_cur;
 }
 
+/* A write to a pipe that nobody reads raises SIGPIPE in the thread that wrote; it would end a program that might not have
+ * written to it any more. Blocked meanwhile, and taken away after, unless one was pending before. */
+static const uint64_t pipe_signal = (uint64_t)1 << (SIGPIPE - 1);
+
+static int quiet_begin(uint64_t *mask)
+{
+    uint64_t pending = 0;
+    wtm_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&pipe_signal, (long)mask, sizeof *mask, 0, 0);
+    wtm_syscall3(SYS_rt_sigpending, (long)&pending, sizeof pending, 0);
+    return !(pending & pipe_signal);
+}
+
+static void quiet_end(int take_away, int broken, const uint64_t *mask)
+{
+    struct timespec now = {0, 0};
+    if (take_away && broken)
+        wtm_syscall6(SYS_rt_sigtimedwait, (long)&pipe_signal, 0, (long)&now, sizeof pipe_signal, 0, 0);
+    wtm_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)mask, 0, sizeof *mask, 0, 0);
+}
+
+/* Some set their standard error to non-blocking. A reader that takes nothing for a while is not waited for. */
+static int wait_writable(int fd)
+{
+    struct pollfd poll = {.fd = fd, .events = POLLOUT};
+    return wtm_syscall3(SYS_poll, (long)&poll, 1, 200) == 1;
+}
+
 int wtm_log_write(const char *text, size_t bytes)
 {
     return still_there() ? wtm_log_write_to(err.fd, text, bytes) : -9;
@@ -73,16 +110,21 @@ int wtm_log_write_to(int fd, const char *text, size_t bytes)
 {
     if (beyond_limit(fd, bytes))
         return -27; /* EFBIG */
+    uint64_t mask;
+    int quiet = err.sealed ? 0 : quiet_begin(&mask), patience = 10;
+    long wrote = 0;
     while (bytes) {
-        long wrote = wtm_sys_write(fd, text, bytes);
-        if (wrote == -4)
+        wrote = wtm_sys_write(fd, text, bytes);
+        if (wrote == -4 || (wrote == -11 && patience-- && wait_writable(fd)))
             continue;
         if (wtm_sys_failed(wrote))
-            return (int)wrote;
+            break;
         text += wrote;
         bytes -= (size_t)wrote;
     }
-    return 0;
+    if (!err.sealed)
+        quiet_end(quiet, wrote == -32, &mask);
+    return bytes ? (int)wrote : 0;
 }
 
 static int sink(void *context, const char *text, size_t bytes)
@@ -107,7 +149,7 @@ void wtm_log_seal(int may_write)
     err.width = wtm_log_width();
     /* A low number may become a file of the program's, which could no longer be noticed. A limit on file sizes would
      * have to be asked for at each write. */
-    if (!may_write || err.fd < HIGH_DESCRIPTOR || !still_there() || beyond_limit(err.fd, 1 << 20))
+    if (!may_write || err.fd <= 2 || !still_there() || beyond_limit(err.fd, 1 << 20))
         err.fd = -1;
     err.sealed = 1;
 }

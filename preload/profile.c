@@ -2,6 +2,7 @@
  * The profile's space. Runs in the target, also inside timed calls: general registers only, no libc. */
 #include "preload/profile.h"
 #include "common/sys.h"
+#include "preload/descriptor.h"
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
@@ -14,7 +15,6 @@ enum {
     MAX_SEGMENTS = 64,
     FIRST_SEGMENT_BYTES = 1 << 20,
     LARGEST_SEGMENT_BYTES = 64 << 20,
-    HIGH_DESCRIPTOR = 500, /* out of the way of programs that count on low numbers */
 };
 
 struct segment {
@@ -27,12 +27,15 @@ static struct {
     struct segment segments[MAX_SEGMENTS];
     uint32_t segment_count;
     uint32_t growing;       /* tid of the thread that adds a segment */
-    int fd;                 /* -1: anonymous */
+    int fd;                 /* -1: none; of a file only while it is grown */
+    char path[4096];        /* absolute, of a file; empty for a memfd */
     int is_memfd;
+    int passing;            /* descriptors are few: fd is given back once the first segment is mapped */
     uint64_t device, inode; /* of fd when it was opened */
     uint32_t detached;      /* 1: some segments are not in the file */
     uint64_t lost_early;    /* lost calls before there was a header */
     uint32_t thread_count;
+    struct wtm_chunk *warning; /* a note that is shown once `detached` is set */
     struct wtm_profile sealed; /* view made in advance */
 } profile = {.fd = -1};
 
@@ -49,6 +52,21 @@ static int is_ours(void)
     if (profile.fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, profile.fd, (long)&st, 0)))
         return 0;
     return st.st_dev == profile.device && st.st_ino == profile.inode;
+}
+
+/* A program may look at its own descriptors, so a file's is not kept: it is opened again to grow. */
+static void borrow(void)
+{
+    if (profile.fd < 0 && profile.path[0])
+        profile.fd = (int)wtm_sys_open(profile.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+}
+
+static void give_back(void)
+{
+    if (!profile.path[0] || profile.fd < 0)
+        return;
+    wtm_sys_close(profile.fd);
+    profile.fd = -1;
 }
 
 /* Would growing the file to `bytes` raise SIGXFSZ? */
@@ -78,12 +96,17 @@ static int add_segment(uint64_t offset, uint64_t bytes)
     uint32_t n = profile.segment_count;
     if (n == MAX_SEGMENTS)
         return -12;
-    int in_file = !profile.detached && profile.fd >= 0 && grow_file(offset, bytes) == 0;
     long base = -1;
+    if (!profile.detached)
+        borrow();
+    int in_file = !profile.detached && profile.fd >= 0 && grow_file(offset, bytes) == 0;
     if (in_file)
         base = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, profile.fd, (long)offset);
+    give_back();
     if (wtm_sys_failed(base)) {
         profile.detached = 1;
+        if (profile.warning)
+            profile.warning->type = WTM_CHUNK_NOTE;
         base = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     }
     if (wtm_sys_failed(base))
@@ -191,11 +214,12 @@ static int open_file(const char *path)
 
 static void take_descriptor(int fd, int is_memfd)
 {
-    long high = wtm_syscall3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
-    if (!wtm_sys_failed(high)) {
+    int high = wtm_descriptor_high(fd);
+    if (high >= 0) {
         wtm_sys_close(fd);
-        fd = (int)high;
+        fd = high;
     }
+    profile.passing = high < 0;
     struct stat st;
     if (wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
         return;
@@ -205,22 +229,68 @@ static void take_descriptor(int fd, int is_memfd)
     profile.inode = st.st_ino;
 }
 
+/* The program may change its directory before the file has to grow. */
+static void remember_path(const char *path)
+{
+    size_t used = 0, length = strlen(path);
+    if (path[0] != '/') {
+        long got = wtm_syscall3(SYS_getcwd, (long)profile.path, sizeof profile.path, 0);
+        if (wtm_sys_failed(got) || got < 2)
+            return;
+        used = (size_t)got; /* with its NUL, which becomes the slash */
+        profile.path[used - 1] = '/';
+    }
+    if (used + length >= sizeof profile.path)
+        profile.path[0] = 0; /* keep the descriptor then */
+    else
+        memcpy(profile.path + used, path, length + 1);
+}
+
+/* 0, or why the file at `path` cannot hold even the first segment: then there is none, an empty one would only puzzle. */
+static int begin_file(const char *path)
+{
+    int fd = open_file(path);
+    if (fd < 0)
+        return fd;
+    take_descriptor(fd, 0);
+    if (profile.fd >= 0 && grow_file(0, FIRST_SEGMENT_BYTES) == 0) {
+        remember_path(path);
+        return 0;
+    }
+    wtm_sys_close(profile.fd < 0 ? fd : profile.fd);
+    profile.fd = -1;
+    wtm_syscall3(SYS_unlink, (long)path, 0, 0);
+    return -28; /* ENOSPC */
+}
+
+/* Other readers see only the file's part, so what they are to know must be in there before it is true. */
+static void prepare_warning(void)
+{
+    static const char text[] = "the profile could not grow in its file (disk full, a limit, or its descriptor was closed): "
+                               "calls are missing here; the table at the end of the program had them";
+    struct wtm_text_chunk *chunk = wtm_profile_chunk(sizeof *chunk + sizeof text);
+    if (!chunk)
+        return;
+    chunk->text = sizeof *chunk;
+    memcpy(chunk + 1, text, sizeof text);
+    wtm_profile_publish(chunk, profile.detached ? WTM_CHUNK_NOTE : WTM_CHUNK_UNUSED);
+    profile.warning = &chunk->chunk;
+}
+
 int wtm_profile_create(const char *path)
 {
     int problem = 0;
     profile.fd = -1;
+    profile.path[0] = 0;
     profile.segment_count = 0;
     profile.detached = 0;
     profile.thread_count = 0;
     profile.growing = 0;
     profile.sealed = (struct wtm_profile){0};
-    if (path) {
-        int fd = open_file(path);
-        if (fd >= 0)
-            take_descriptor(fd, 0);
-        else
-            problem = fd;
-    }
+    profile.warning = NULL;
+    profile.passing = 0;
+    if (path)
+        problem = begin_file(path);
     if (profile.fd < 0) {
         long fd = wtm_syscall3(SYS_memfd_create, (long)"wtm-profile", MFD_CLOEXEC, 0);
         if (!wtm_sys_failed(fd))
@@ -228,6 +298,10 @@ int wtm_profile_create(const char *path)
     }
     if (add_segment(0, FIRST_SEGMENT_BYTES))
         return -12;
+    if (profile.passing && profile.fd >= 0) {
+        wtm_sys_close(profile.fd);
+        profile.fd = -1;
+    }
     struct wtm_profile_header *header = (struct wtm_profile_header *)profile.segments[0].base;
     header->version = WTM_PROFILE_VERSION;
     header->oldest_reader = WTM_PROFILE_VERSION;
@@ -239,6 +313,8 @@ int wtm_profile_create(const char *path)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(header->magic, WTM_PROFILE_MAGIC, sizeof header->magic);
     profile.header = header;
+    if (path && !problem)
+        prepare_warning();
     return problem;
 }
 

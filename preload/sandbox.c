@@ -43,6 +43,7 @@ static const struct seccomp_data used[] = {
     {.nr = SYS_close, .args = {500}},
     {.nr = SYS_rt_sigprocmask, .args = {0, AN_ADDRESS, AN_ADDRESS, 8}},
     {.nr = SYS_rt_sigtimedwait, .args = {AN_ADDRESS, 0, AN_ADDRESS, 8}},
+    {.nr = SYS_poll, .args = {AN_ADDRESS, 1, 200}},
     {.nr = SYS_rt_sigpending, .args = {AN_ADDRESS, 8}},
     /* in a child of fork */
     {.nr = SYS_getpid},

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Programs that take the ground from under us: system calls, descriptors, the counter, memory. They must not notice."""
+import os
 import re
 
 from suite.registry import Suite
 from suite.results import expect, expect_equal
+from suite.target import need
 
 SUITE = Suite('programs')
 NAMES = 'work,late,in_handler,spin,last'
@@ -82,3 +84,89 @@ def _(t):
     run = t.run([program, plain, '10', '0', '0'], 'alpha', env=STDERR)
     expect_equal((run.status, run.out), (0, 'sum 55\n'), f'status and stdout ({run.err})')
     expect('PR_SET_TSC' in run.err, f'not told: {run.err!r}')
+
+
+def pressed(what):
+    @SUITE.test(f'under pressure ({what}): status and output as without the library')
+    def _(t):
+        program = t.build('pressed.c', '-pthread')
+        each = '50' if what == 'many' else '500'
+        plain = t.run([program, what, each], folder=t.sub('plain'))
+        expect_equal((plain.status, plain.out.split()[-1]), (6, '20000'), f'without the library ({plain.err})')
+        for number, env in enumerate((STDERR, {}, {'WTM_TABLE': None})):
+            run = t.run([program, what, each], 'work', t.sub(str(number)), env=env)
+            expect_equal((run.status, run.out), (plain.status, plain.out), f'status and stdout with {env} ({run.err[-600:]})')
+            if env == STDERR and run.err:
+                expect_equal(row_of(run.err, 'work')[1], '20,000', 'calls in the table')
+            if 'WTM_OUT' not in env and what not in ('as',):
+                expect_equal(run.report().one('work')['calls'], 20000, f'calls in the profile with {env}')
+
+
+for _what in ('nothing', 'many', 'closefrom', 'reuse', 'nofile', 'as', 'fsize', 'pipe', 'masked'):
+    pressed(_what)
+
+
+@SUITE.test('the same in a chroot, without /proc, with few descriptors from the start, with small stacks')
+def _(t):
+    program, sh = t.build('pressed.c', '-pthread'), '/bin/sh'
+    settings = {'chroot': [program, 'chroot', '500'],
+                'few': [sh, '-c', f'ulimit -n 20; exec {program} nothing 500'],
+                'some': [sh, '-c', f'ulimit -n 200; exec {program} nothing 500'],
+                'three': [sh, '-c', f'ulimit -n 5; exec {program} nothing 500'],
+                'fsize': [sh, '-c', f'ulimit -f 0; exec {program} nothing 500'],
+                'stack': [sh, '-c', f'ulimit -s 128; exec {program} nothing 500'],
+                'closed': [sh, '-c', f'exec {program} nothing 500 2>&-'],
+                'all closed': [sh, '-c', f'exec {program} nothing 500 2>&- 0<&-']}
+    if os.geteuid() == 0:
+        settings['no proc'] = [need('unshare'), '-m', sh, '-c', f'mount -t tmpfs none /proc && exec {program} nothing 500']
+    else:
+        del settings['chroot']
+    for name, argv in settings.items():
+        plain = t.run(argv, folder=t.sub('plain ' + name))
+        expect_equal((plain.status, plain.out), (6, '20000\n'), f'{name}: without the library ({plain.err})')
+        for env in (STDERR, {}):
+            run = t.run(argv, 'main:work,printf', t.sub(name + ('' if env else ' out')), env=env)
+            expect_equal((run.status, run.out), (6, '20000\n'), f'{name}: status and stdout ({run.err[-600:]})')
+            if 'closed' in name:
+                expect_equal(run.err, '', f'{name}: stderr')
+            elif env and name not in ('no proc', 'fsize'):
+                expect_equal(row_of(run.err, 'work')[1], '20,000', f'{name}: calls in the table')
+
+
+@SUITE.test('standard error is a pipe whose reader is gone: no SIGPIPE of ours')
+def _(t):
+    program = t.build('pressed.c', '-pthread')
+    for time in ('work', 'work,no_such_function'):
+        run = t.run(['/bin/bash', '-c', f'( sleep 0.3; exec {program} nothing 10 ) 2> >(exec true); echo $?'], time,
+                    t.sub(time), env=STDERR)
+        expect_equal(run.out, '400\n6\n', f'output and status when timing {time}')
+
+
+@SUITE.test('WTM_OUT on a full disk, in a place that cannot be, by a symbolic link: told, unharmed, the table is right')
+def _(t):
+    program = t.build('pressed.c', '-pthread')
+    os.symlink('/etc/hostname', t.folder + '/link')
+    places = {t.folder + '/link': 'no plain file', '/proc/wtm.prof': 'cannot be created'}
+    before = open('/etc/hostname', 'rb').read()
+    for number, (place, word) in enumerate(places.items()):
+        run = t.run([program, 'nothing', '500'], 'work', t.sub(str(number)), env={'WTM_OUT': place, 'WTM_TABLE': None})
+        expect_equal((run.status, run.out), (6, '20000\n'), f'{place}: status and stdout')
+        expect(word in run.err and place in run.err, f'{place}: not told: {run.err!r}')
+        expect_equal(row_of(run.err, 'work')[1], '20,000', f'{place}: calls in the table')
+    expect_equal(open('/etc/hostname', 'rb').read(), before, 'what the link points to')
+    if os.geteuid() != 0:
+        return
+    for size, wanted in (('64k', None), ('1100k', 'could not grow')):
+        script = (f'mkdir {t.folder}/d{size} && mount -t tmpfs -o size={size} none {t.folder}/d{size} && '
+                  f'{{ WTM_OUT={t.folder}/d{size}/x.prof LD_PRELOAD={t.tools.lib} {program} many 50; echo $?; '
+                  f'ls {t.folder}/d{size}; cp {t.folder}/d{size}/x.prof {t.folder}/{size}.prof; }}')
+        run = t.run([need('unshare'), '-m', '/bin/bash', '-c', script], folder=t.sub('disk ' + size),
+                    env={'WTM_TIME': 'work'})
+        expect_equal(run.out, '20000\n6\n' + ('x.prof\n' if wanted else ''), f'{size}: output, status, files ({run.err})')
+        expect_equal(row_of(run.err, 'work')[1], '20,000', f'{size}: calls in the table')
+        if wanted:
+            report = t.tools.report(f'{t.folder}/{size}.prof')
+            expect(wanted in str(report.data), f'{size}: the report does not say that calls are missing')
+            expect(0 < report.one('work')['calls'] < 20000, f"{size}: calls in the file: {report.one('work')['calls']}")
+        else:
+            expect('no room' in run.err, f'{size}: not told: {run.err!r}')
