@@ -102,6 +102,8 @@ struct wtm_chunk {
     uint64_t bytes; /* whole chunk, a multiple of WTM_CHUNK_ALIGN */
 };
 
+enum wtm_function_flags { WTM_FUNCTION_UNLOADED = 1, WTM_FUNCTION_REFUSED = 2 };
+
 /* Strings of a chunk follow its struct, NUL-terminated, and are named by offset from the chunk's start; 0: none. */
 struct wtm_function_chunk {
     struct wtm_chunk chunk;

@@ -46,7 +46,7 @@ static void read_function(struct wtm_builder *builder, const struct wtm_walk *wa
     struct wtm_profile_view *view = &builder->view;
     struct wtm_summary *summary = builder->summary;
     uint32_t index = chunk->index;
-    if (!index || index >= view->limit || view->row_of[index])
+    if (!index || index >= view->limit || view->row_of[index] || chunk->flags & WTM_FUNCTION_REFUSED)
         return;
     struct wtm_row row = {
         .name = wtm_walk_string(walk, &chunk->chunk, chunk->name),

@@ -13,6 +13,7 @@
 #include "preload/process.h"
 #include "preload/profile.h"
 #include "preload/signals.h"
+#include "preload/start.h"
 #include "preload/thread.h"
 #include <cpuid.h>
 #include <string.h>
@@ -108,12 +109,8 @@ static void find_rate(struct wtm_profile_header *header)
     header->tick_hz_hint = hz;
 }
 
-static void start(char **environment)
+static void begin_timing(void)
 {
-    wtm_log_open();
-    wtm_config_read(environment);
-    if (!wtm_settings.time)
-        return;
     if (!wtm_clock_readable()) {
         wtm_log("reading the TSC is forbidden to this process (PR_SET_TSC): nothing is timed");
         return;
@@ -147,6 +144,23 @@ static void start(char **environment)
         wtm_log_release();
     wtm_install_arm(!wtm_settings.disarmed);
     wtm_signals_install();
+}
+
+static void start(char **environment)
+{
+    wtm_log_open();
+    wtm_config_read(environment);
+    if (wtm_settings.time)
+        begin_timing();
+}
+
+int wtm_start_late(void)
+{
+    if (!wtm_process.ready && !wtm_settings.time) {
+        wtm_settings.time = "";
+        begin_timing();
+    }
+    return wtm_process.ready ? 0 : -19; /* ENODEV */
 }
 
 /* The third argument is the environment: glibc gives constructors what main gets. */

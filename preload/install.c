@@ -14,7 +14,10 @@
 #include "preload/thread.h"
 #include "preload/watch.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
 
 static struct wtm_pattern_set patterns;
 static struct wtm_arena pattern_arena;
@@ -42,8 +45,11 @@ static int single_threaded(void)
     return !p || (p[1] == '1' && p[2] == ' ');
 }
 
+static enum wtm_refusal first_refusal; /* since somebody asked */
+
 static void refuse(const struct wtm_target *target, enum wtm_refusal reason)
 {
+    first_refusal = first_refusal ? first_refusal : reason;
     wtm_probes_refused(target->name, target->mangled, target->object ? target->object->path : "", target->address, reason);
     if (wtm_settings.verbose)
         wtm_log("not timed: ", target->name, " (", target->object ? target->object->name : "?", "): ", wtm_refusal_text(reason));
@@ -77,7 +83,10 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
 static int finish_target(const struct wtm_patch_request *request, const struct wtm_target *target)
 {
     if (request->refusal) {
-        wtm_probes_drop(request->context);
+        struct wtm_probe *probe = request->context;
+        if (probe->index) /* prepared, and refused when it was to be written: it may be tried again */
+            wtm_patch_forget(&request->patch, 1);
+        wtm_probes_drop(probe);
         refuse(target, request->refusal);
         return 0;
     }
@@ -215,7 +224,7 @@ static void forget_object(uintptr_t bias)
 }
 
 /* Sets all gates as they are to be. The one who raised the count from 0 works until nobody has asked for more. */
-static void set_gates(void)
+void wtm_install_gates(void)
 {
     uint32_t *asked = &wtm_process.gates_asked;
     if (__atomic_fetch_add(asked, 1, __ATOMIC_SEQ_CST))
@@ -231,7 +240,25 @@ static void set_gates(void)
     } while (!__atomic_compare_exchange_n(asked, &seen, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 
-void wtm_install_update(void)
+int wtm_install_lock(void)
+{
+    const struct timespec pause = {0, 100000};
+    uint32_t me = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0), nobody = 0;
+    while (!__atomic_compare_exchange_n(&wtm_process.installer, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (nobody == me)
+            return -16; /* EBUSY */
+        nobody = 0;
+        wtm_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
+    }
+    return 0;
+}
+
+void wtm_install_unlock(void)
+{
+    __atomic_store_n(&wtm_process.installer, 0, __ATOMIC_RELEASE);
+}
+
+static void update(void)
 {
     struct wtm_arena arena = {0};
     struct wtm_modules modules;
@@ -245,14 +272,54 @@ void wtm_install_update(void)
         tell_notes(&modules, modules.first_new);
         if (patched > 0) {
             wtm_generation_advance();
-            set_gates();
+            wtm_install_gates();
         }
     }
     wtm_arena_free(&arena);
 }
 
+void wtm_install_update(void)
+{
+    if (wtm_process.sandboxed || wtm_install_lock())
+        return;
+    update();
+    wtm_install_unlock();
+}
+
+/* In a process of one thread nobody stands anywhere but in frames of this one. A return address inside the bytes would be
+ * somewhere on its stack; whatever looks like one counts. */
+static int stand_clear(void *context, const struct wtm_code_range *bytes, uint8_t *busy, size_t count)
+{
+    const struct wtm_process *process = context;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)7;
+    if (here < process->stack_low || here >= process->stack_high)
+        return -1;
+    uintptr_t top = (uintptr_t)getauxval(AT_RANDOM); /* above the first frame; the page behind it may be missing */
+    for (const uintptr_t *word = (const uintptr_t *)here; (uintptr_t)word < top; word++)
+        for (size_t i = 0; i < count; i++)
+            busy[i] |= *word > bytes[i].start && *word < bytes[i].end;
+    return 0;
+}
+
+/* No signal comes while a process of one thread changes its text: its handler could run into a breakpoint. */
+int wtm_install_live(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count,
+                     enum wtm_refusal *refusal, struct wtm_arena *arena)
+{
+    struct wtm_patch_live live = {stand_clear, &wtm_process};
+    uint64_t all = UINT64_MAX, before = 0;
+    first_refusal = WTM_REFUSED_NONE;
+    long blocked = wtm_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
+    wtm_patch_set_live(!wtm_sys_failed(blocked) && single_threaded() ? &live : NULL);
+    int timed = patch_object(object, targets, count, 0, 0, arena);
+    wtm_patch_set_live(NULL);
+    if (!wtm_sys_failed(blocked))
+        wtm_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    *refusal = first_refusal;
+    return timed;
+}
+
 void wtm_install_arm(int armed)
 {
     __atomic_store_n(&wtm_process.armed, armed != 0, __ATOMIC_SEQ_CST);
-    set_gates();
+    wtm_install_gates();
 }

@@ -4,6 +4,7 @@
 #ifndef WTM_PRELOAD_INSTALL_H
 #define WTM_PRELOAD_INSTALL_H
 
+#include "common/resolve.h"
 #include "preload/hot.h"
 
 /* Start-up: everything that `patterns` name in what is loaded. Gives the number of functions patched, or negative errno. */
@@ -13,5 +14,16 @@ void wtm_install_update(void) WTM_HIDDEN;
 /* All gates: 1 timed, 0 straight to the bodies. Any thread, signal-safe: who comes while another is at it leaves the rest
  * to that one. */
 void wtm_install_arm(int armed) WTM_HIDDEN;
+/* All gates as they are to be, after functions were added, or turned on or off. As above. */
+void wtm_install_gates(void) WTM_HIDDEN;
+
+/* One thread at a time changes what is timed; others wait. -EBUSY for the one that is at it (a signal handler). Not needed at
+ * start-up. */
+int wtm_install_lock(void) WTM_HIDDEN;
+void wtm_install_unlock(void) WTM_HIDDEN;
+/* Patches targets in one object of a process that runs, with the lock held. Gives the number of functions timed; `refusal`
+ * gets the first refusal, if there is one. */
+int wtm_install_live(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count,
+                     enum wtm_refusal *refusal, struct wtm_arena *arena) WTM_HIDDEN;
 
 #endif

@@ -14,6 +14,7 @@ struct entry {
     struct wtm_function_chunk *chunk;
     uintptr_t bias;
     enum wtm_probe_state state;
+    int off; /* untimed by the program itself */
     struct entry *next, *same_bucket;
 };
 
@@ -125,7 +126,7 @@ void wtm_probes_drop(struct wtm_probe *probe)
 {
     struct entry *e = (struct entry *)probe;
     if (e->chunk)
-        e->chunk->flags |= 2; /* described, then refused after all */
+        e->chunk->flags |= WTM_FUNCTION_REFUSED; /* described, then refused after all */
     e->state = PROBE_FREE;
 }
 
@@ -146,7 +147,7 @@ void wtm_probes_unloaded(uintptr_t bias)
         wtm_patch_forget(&patch, 1);
         e->state = PROBE_UNLOADED;
         if (e->chunk)
-            e->chunk->flags |= 1;
+            e->chunk->flags |= WTM_FUNCTION_UNLOADED;
         for (struct entry **at = bucket_of(patch->entry); *at; at = &(*at)->same_bucket) {
             if (*at == e) {
                 *at = e->same_bucket;
@@ -162,11 +163,41 @@ void wtm_probes_gates(int open)
     for (struct entry *e = __atomic_load_n(&entries, __ATOMIC_ACQUIRE); e; e = e->next) {
         if (e->state != PROBE_READY)
             continue;
-        if (open || e->probe.flags)
+        if ((open && !e->off) || e->probe.flags)
             wtm_patch_open(&e->patch);
         else
             wtm_patch_close(&e->patch);
     }
+}
+
+static int has_name(const struct entry *e, const char *name)
+{
+    const char *base = (const char *)e->chunk;
+    if (!name || !base)
+        return !name;
+    return !strcmp(base + e->chunk->name, name) || (e->chunk->mangled && !strcmp(base + e->chunk->mangled, name));
+}
+
+struct wtm_probe *wtm_probes_named(const char *name, const struct wtm_probe *after)
+{
+    for (struct entry *e = after ? ((const struct entry *)after)->next : entries; e; e = e->next)
+        if (e->state == PROBE_READY && !e->off && has_name(e, name))
+            return &e->probe;
+    return NULL;
+}
+
+int wtm_probes_is_on(const struct wtm_probe *probe)
+{
+    return !((const struct entry *)probe)->off;
+}
+
+int wtm_probes_turn(struct wtm_probe *probe, int off)
+{
+    struct entry *e = (struct entry *)probe;
+    if (probe->flags)
+        return off ? -95 : 0; /* EOPNOTSUPP */
+    e->off = off;
+    return 0;
 }
 
 void wtm_probes_forked(void)

@@ -20,6 +20,14 @@ struct wtm_probe *wtm_probes_at(uintptr_t address) WTM_HIDDEN;
 /* The object with this load bias was unmapped. */
 void wtm_probes_unloaded(uintptr_t bias) WTM_HIDDEN;
 void wtm_probes_gates(int open) WTM_HIDDEN;
+/* The next timed function whose name in the report or in the symbol table this is, behind `after` (NULL: from the beginning);
+ * `name` NULL: any. NULL: no more. */
+struct wtm_probe *wtm_probes_named(const char *name, const struct wtm_probe *after) WTM_HIDDEN;
+/* 0 when it was turned off. */
+int wtm_probes_is_on(const struct wtm_probe *probe) WTM_HIDDEN;
+/* `off`: its gate stays closed, also when all are opened. Takes effect with the next wtm_install_gates(). -EOPNOTSUPP for a
+ * function whose calls are watched as well, else 0. */
+int wtm_probes_turn(struct wtm_probe *probe, int off) WTM_HIDDEN;
 size_t wtm_probes_count(void) WTM_HIDDEN;
 /* In a child of fork: the chunks known here are the parent's; none of them is written any more. General registers only. */
 void wtm_probes_forked(void) WTM_HIDDEN;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * wtm report FILE... */
 #include "report/commands.h"
+#include "report/live.h"
 #include "report/load.h"
 #include "report/output.h"
 #include "report/printers.h"
@@ -9,7 +10,7 @@
 
 struct values {
     int json, csv, wide, callers, verbose;
-    const char *sort;
+    const char *sort, *pid;
     size_t top, width;
 };
 
@@ -21,6 +22,7 @@ static const struct wtm_option options[] = {
      "largest first by total (default), self, mean, calls,\nruntime, min, max, deviation, p50, p90, p99, "
      "p99.9;\n"
      "or by name"},
+    {'p', "pid", WTM_OPTION_TEXT, FIELD(pid), "PID", "of this running process, whatever files there are"},
     {'n', "top", WTM_OPTION_NUMBER, FIELD(top), "N", "the first N functions only"},
     {'c', "callers", WTM_OPTION_FLAG, FIELD(callers), NULL, "all callers, not the ten heaviest only"},
     {'w', "wide", WTM_OPTION_FLAG, FIELD(wide), NULL, "all columns, however wide"},
@@ -33,11 +35,13 @@ static int run(int argc, char **argv);
 const struct wtm_command wtm_command_report = {
     .name = "report",
     .summary = "the table of one or several profiles, or JSON, or CSV",
-    .operands = "FILE...",
-    .description = "Prints what profiles hold: of processes that ended, were killed, or still run.\n"
+    .operands = "FILE|PID...",
+    .description = "Prints what profiles hold: of processes that ended, were killed, or still run\n"
+                   "(those may be named by their number).\n"
                    "Several files are merged: a function with the same module, name and place in it\n"
                    "is one row. Exit status 1: nothing was called.",
     .examples = "  wtm report wtm.4242.prof\n"
+                "  wtm report $(pidof app)\n"
                 "  wtm report --sort p99 --top 10 wtm.*.prof\n"
                 "  wtm report --json wtm.4242.prof | jq '.functions[] | {name, calls}'",
     .options = options,
@@ -63,15 +67,32 @@ static int print(struct wtm_loaded *loaded, const struct values *values)
     return result ? result : loaded->summary.called ? WTM_EXIT_OK : WTM_EXIT_FINDING;
 }
 
+static int report(char **operands, size_t count, const struct values *values)
+{
+    struct wtm_live live;
+    struct wtm_loaded loaded = {0};
+    int result = wtm_live_open(&live, "report", operands, count, values->pid);
+    if (!result)
+        result = wtm_load(&loaded, live.paths, live.count);
+    if (!result && values->sort)
+        wtm_rows_sort(&loaded.summary, values->sort);
+    if (!result)
+        result = print(&loaded, values);
+    wtm_unload(&loaded);
+    wtm_live_close(&live);
+    return result;
+}
+
 static int run(int argc, char **argv)
 {
     struct values values = {0};
-    struct wtm_loaded loaded;
     int files = wtm_options_parse(&wtm_command_report, argc, argv, &values);
     if (files < 0)
         return wtm_options_exit(files);
-    if (!files)
+    if (!files && !values.pid)
         return wtm_usage_error(&wtm_command_report, "name one or more profiles");
+    if (values.pid && !wtm_process_number(values.pid))
+        return wtm_usage_error(&wtm_command_report, "--pid: expected a process id, not '%s'", values.pid);
     if (values.json && values.csv)
         return wtm_usage_error(&wtm_command_report, "--json and --csv exclude each other");
     if (values.width > 100000)
@@ -80,11 +101,5 @@ static int run(int argc, char **argv)
     if (values.sort && wtm_rows_sort(&empty, values.sort)) /* before the files are read */
         return wtm_usage_error(&wtm_command_report, "--sort: expected one of %s, not '%s'",
                                wtm_rows_sort_keys, values.sort);
-    int result = wtm_load(&loaded, argv + 1, (size_t)files);
-    if (!result && values.sort)
-        wtm_rows_sort(&loaded.summary, values.sort);
-    if (!result)
-        result = print(&loaded, &values);
-    wtm_unload(&loaded);
-    return result;
+    return report(argv + 1, (size_t)files, &values);
 }

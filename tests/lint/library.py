@@ -27,15 +27,15 @@ def tool(*command):
     return done.stdout.decode(errors='replace')
 
 
-@check('the library shows wtm_* symbols of its map alone')
+@check('the library shows wtmtime_* symbols of its map alone')
 def _(tools):
     shown = {name.split('@')[0] for name in re.findall(r' [A-TV-Zuvw] (\S+)$', tool('nm', '-D', '--defined-only', tools.lib), re.M)}
     shown = {name for name in shown if not name.startswith('WTM_')}  # the version's own name
-    expect(all(name.startswith('wtm_') for name in shown), f'foreign symbols: {sorted(shown)[:20]}')
+    expect(all(name.startswith('wtmtime_') for name in shown), f'foreign symbols: {sorted(shown)[:20]}')
     maps = [name for name in os.listdir(os.path.join(ROOT, 'preload')) if name.endswith('.map')]
     expect_equal(len(maps), 1, 'version scripts in preload/')
     with open(os.path.join(ROOT, 'preload', maps[0]), encoding='utf-8') as file:
-        listed = set(re.findall(r'\b(wtm_\w+);', file.read()))
+        listed = set(re.findall(r'\b(wtmtime_\w+);', file.read()))
     expect_equal(shown, listed, 'symbols shown, and those of the map')
 
 
