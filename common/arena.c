@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCK_BYTES = 256 * 1024, ALIGNMENT = 16 };
+enum { FIRST_BLOCK_BYTES = 64 * 1024, BLOCK_BYTES = 256 * 1024, ALIGNMENT = 16 };
 
 struct wtm_arena_block {
     struct wtm_arena_block *older;
@@ -17,15 +17,17 @@ _Static_assert(sizeof(struct wtm_arena_block) % ALIGNMENT == 0, "the first alloc
 
 static struct wtm_arena_block *new_block(struct wtm_arena *arena, size_t payload)
 {
-    size_t bytes = BLOCK_BYTES;
-    if (payload > BLOCK_BYTES - sizeof(struct wtm_arena_block)) {
+    size_t bytes = arena->first ? BLOCK_BYTES : FIRST_BLOCK_BYTES;
+    if (payload > bytes - sizeof(struct wtm_arena_block)) {
         if (payload > (size_t)1 << 46)
             return NULL;
         bytes = (payload + sizeof(struct wtm_arena_block) + 4095) & ~(size_t)4095;
     }
     if (arena->limit_bytes && arena->taken_bytes + bytes > arena->limit_bytes)
         return NULL;
-    long at = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    /* The first block is mostly used whole, and one call is cheaper than a fault for each page. */
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | (bytes == FIRST_BLOCK_BYTES ? MAP_POPULATE : 0);
+    long at = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (wtm_sys_failed(at))
         return NULL;
     struct wtm_arena_block *block = (struct wtm_arena_block *)at;

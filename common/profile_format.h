@@ -79,6 +79,8 @@ struct wtm_profile_header {
     char program[256];        /* file name of the program, without its directory, cut if need be */
     char clock_note[128];     /* why the clock is not trusted, or empty */
     char cpu_note[128];       /* how the source of runtime was chosen */
+    uint32_t control_signals[4]; /* that arm, reset, disarm, dump this process; 0: none */
+    uint64_t tables;          /* printed so far, on demand and at the end */
 };
 _Static_assert(sizeof(struct wtm_profile_header) <= WTM_PROFILE_HEADER_BYTES, "the header is one page");
 

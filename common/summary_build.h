@@ -21,7 +21,8 @@ struct wtm_cell_ref {
     const struct wtm_cell *cell;
     const struct wtm_switched *switched; /* NULL: none */
     uint32_t profile;
-    uint32_t next; /* index + 1 */
+    uint32_t next;      /* index + 1 */
+    uint32_t was_reset; /* 1: only its open calls count */
 };
 
 struct wtm_edge_sum {
@@ -38,8 +39,10 @@ struct wtm_profile_view {
     double ns_per_tick;
     uint64_t limit;        /* no index of a function or thread can be as large */
     uint32_t *row_of;      /* by function index: row + 1, or 0 */
-    unsigned char *counts; /* by thread index: 1 when its cells count */
+    unsigned char *counts; /* by thread index: enum wtm_cells_state */
 };
+
+enum wtm_cells_state { WTM_CELLS_UNKNOWN = 0, WTM_CELLS_COUNT = 1, WTM_CELLS_RESET = 2 };
 
 struct wtm_rate {
     double ns_per_tick;

@@ -20,8 +20,11 @@ void wtm_summary_read_cell(struct wtm_builder *builder, const struct wtm_walk *w
     uint32_t *first = &builder->first_cell[view->row_of[function] - 1];
     const struct wtm_switched *switched = wtm_walk_at(
         walk, __atomic_load_n(&cell->switched, __ATOMIC_ACQUIRE), WTM_CHUNK_SWITCHED, sizeof *switched);
-    builder->cells[builder->cell_count] = (struct wtm_cell_ref){cell, switched, view->number, *first};
+    uint32_t was_reset = view->counts[thread] == WTM_CELLS_RESET;
+    builder->cells[builder->cell_count] = (struct wtm_cell_ref){cell, switched, view->number, *first, was_reset};
     *first = (uint32_t)++builder->cell_count;
+    if (was_reset)
+        return;
 
     const struct wtm_cost *cost = &view->header.cost;
     double timed = (double)cost->inside + (double)cost->outside;
@@ -108,7 +111,18 @@ static struct wtm_times end_row(const struct distribution *distribution, double 
     return times;
 }
 
-/* Adds one cell; gives its closed calls. What is read first can only be smaller than it should be beside what
+/* Of a cell that its thread has yet to zero. */
+static void add_open(struct wtm_row *row, const struct wtm_cell_ref *ref)
+{
+    const struct wtm_cell *cell = ref->cell;
+    uint64_t closed = cell->steady.calls + cell->abnormal + cell->late;
+    closed += ref->switched ? ref->switched->real.calls : 0;
+    uint64_t entered = __atomic_load_n(&cell->entered, __ATOMIC_ACQUIRE);
+    row->calls += entered > closed ? entered - closed : 0;
+    row->open += entered > closed ? entered - closed : 0;
+}
+
+/* Adds one cell. What is read first can only be smaller than it should be beside what
  * is read later, so the entries come last: a call open a moment ago is not taken for less than none. */
 static void add_cell(struct work *work, struct wtm_row *row, const struct wtm_cell_ref *ref,
                      const struct wtm_rate *rate)
@@ -149,7 +163,10 @@ static void compute_row(struct wtm_builder *builder, struct work *work, size_t i
         begin_profile(&work->real);
         begin_profile(&work->run);
         for (; next && builder->cells[next - 1].profile == profile; next = builder->cells[next - 1].next)
-            add_cell(work, row, &builder->cells[next - 1], rate);
+            if (builder->cells[next - 1].was_reset)
+                add_open(row, &builder->cells[next - 1]);
+            else
+                add_cell(work, row, &builder->cells[next - 1], rate);
         end_profile(&work->real, rate->ns_per_tick, reference);
         end_profile(&work->run, rate->ns_per_tick, reference);
     }

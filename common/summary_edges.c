@@ -33,7 +33,7 @@ void wtm_summary_read_edges(struct wtm_builder *builder, const struct wtm_walk *
                             const struct wtm_chunk *chunk)
 {
     const struct wtm_edges_chunk *edges = (const struct wtm_edges_chunk *)chunk;
-    if (edges->thread >= builder->view.limit || !builder->view.counts[edges->thread])
+    if (edges->thread >= builder->view.limit || builder->view.counts[edges->thread] != WTM_CELLS_COUNT)
         return;
     uint64_t count = __atomic_load_n(&edges->count, __ATOMIC_ACQUIRE);
     uint64_t fits = (walk->bytes - sizeof *edges) / sizeof(struct wtm_edge);

@@ -139,14 +139,15 @@ static void read_note(struct wtm_builder *builder, const struct wtm_walk *walk,
 }
 
 /* A thread that has not called anything since the last reset has an older epoch: its cells hold what was
- * reset. */
+ * reset; only the calls that are still open there go on. */
 static void read_thread(struct wtm_builder *builder, const struct wtm_thread_chunk *chunk)
 {
     struct wtm_profile_view *view = &builder->view;
     uint32_t index = chunk->index;
     if (!index || index >= view->limit)
         return;
-    view->counts[index] = __atomic_load_n(&chunk->epoch, __ATOMIC_ACQUIRE) == view->header.epoch;
+    int current = __atomic_load_n(&chunk->epoch, __ATOMIC_ACQUIRE) == view->header.epoch;
+    view->counts[index] = current ? WTM_CELLS_COUNT : WTM_CELLS_RESET;
     builder->summary->threads++;
 }
 

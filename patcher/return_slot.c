@@ -3,6 +3,7 @@
  * other from the entry. A function that does so later, or through another register, is not found: what the C library
  * does of this kind is refused by name elsewhere. */
 #include "patcher/flow.h"
+#include <string.h>
 
 enum { LONGEST_WALK = 48, SLOT_BYTES = 8 };
 
@@ -11,9 +12,19 @@ struct frame {
     int stack_known, frame_known;
 };
 
+/* lock or $0,(%rsp), with or without REX.W: compilers' full memory barrier. It leaves what stands there as it is. */
+static int is_fence(const struct wtm_insn *insn)
+{
+    static const uint8_t code[] = {0xf0, 0x48, 0x83, 0x0c, 0x24, 0x00};
+    if (insn->length == sizeof code)
+        return !memcmp(insn->bytes, code, sizeof code);
+    return insn->length == sizeof code - 1 && insn->bytes[0] == code[0] &&
+           !memcmp(insn->bytes + 1, code + 2, sizeof code - 2);
+}
+
 static int touches_slot(const struct frame *frame, const struct wtm_insn *insn)
 {
-    if (!insn->memory_used)
+    if (!insn->memory_used || is_fence(insn))
         return 0;
     int64_t offset;
     if (insn->memory_base == WTM_BASE_STACK && frame->stack_known)

@@ -3,6 +3,8 @@
 #include "preload/cells.h"
 #include "common/sys.h"
 #include "preload/profile.h"
+#include "preload/records.h"
+#include <signal.h>
 #include <sys/mman.h>
 #include <string.h>
 
@@ -62,29 +64,32 @@ struct wtm_switched *wtm_cell_switched(struct wtm_thread *thread, struct wtm_cel
     return switched;
 }
 
-static void reset_cell(struct wtm_cell *cell, unsigned open)
+/* Calls that are open go on, as entered and nothing else. They are known by the counters, not by the records: an entry
+ * that a signal interrupted has a record before it is counted, or is counted before its record is complete. */
+static void reset_cell(struct wtm_cell *cell, uint64_t nested)
 {
-    cell->entered = open;
-    cell->recursive = cell->abnormal = cell->late = cell->nested = 0;
+    uint64_t closed = cell->steady.calls + cell->abnormal + cell->late;
+    struct wtm_switched *switched = cell->switched ? wtm_profile_at(cell->switched) : NULL;
+    if (switched)
+        closed += switched->real.calls;
+    cell->entered = cell->entered > closed ? cell->entered - closed : 0;
+    cell->recursive = cell->abnormal = cell->late = 0;
+    cell->nested = nested;
     cell->self = cell->subtracted = 0;
     wtm_stats_clear(&cell->steady);
-    struct wtm_switched *switched = cell->switched ? wtm_profile_at(cell->switched) : NULL;
     if (switched) {
         wtm_stats_clear(&switched->real);
         wtm_stats_clear(&switched->run);
     }
 }
 
-void wtm_cells_reset(struct wtm_thread *thread)
+static void reset_all(struct wtm_thread *thread)
 {
     for (uint32_t i = 0; i < thread->local_capacity; i++) {
         struct wtm_local *local = &thread->locals[i];
         if (!local->cell)
             continue;
-        unsigned open = 0;
-        for (struct wtm_record *r = local->open; r; r = r->outer)
-            open++;
-        reset_cell(local->cell, open);
+        reset_cell(local->cell, wtm_hot.nest ? wtm_records_nested(thread, local) : 0);
     }
     for (uint64_t i = 0; i < (uint64_t)1 << (64 - thread->edge_shift); i++) {
         if (thread->edges[i]) {
@@ -92,9 +97,19 @@ void wtm_cells_reset(struct wtm_thread *thread)
             thread->edges[i]->ticks = 0;
         }
     }
-    thread->epoch = wtm_hot.epoch;
+    thread->epoch = __atomic_load_n(&wtm_hot.epoch, __ATOMIC_ACQUIRE);
     if (thread->shared)
-        thread->shared->epoch = thread->epoch;
+        __atomic_store_n(&thread->shared->epoch, thread->epoch, __ATOMIC_RELEASE);
+}
+
+/* No signal comes in between: its handler's calls would be counted in a cell that is about to be zeroed. */
+void wtm_cells_reset(struct wtm_thread *thread)
+{
+    uint64_t all = UINT64_MAX, before = 0;
+    long blocked = wtm_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
+    reset_all(thread);
+    if (!wtm_sys_failed(blocked))
+        wtm_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
 }
 
 /* Doubles the table. The old one stays mapped: a signal handler may have been reading it. */

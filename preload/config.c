@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-struct wtm_settings wtm_settings = {.cpu = -1};
+struct wtm_settings wtm_settings = {.cpu = -1, .signals = WTM_SIGNALS_DEFAULT};
 
 /* Settings live as long as the process; the environment itself may be overwritten (setproctitle does it). */
 static struct wtm_arena kept;
@@ -77,6 +77,12 @@ static int read_cpu(const char *value)
     return set_choice(&wtm_settings.cpu, value, names, values);
 }
 
+static int read_signals(const char *value)
+{
+    wtm_settings.signals_given = 1;
+    return wtm_signals_parse(value, wtm_settings.signals);
+}
+
 static int read_verbose(const char *value)
 {
     static const char *const names[] = {"0", "1", "2", NULL};
@@ -96,7 +102,7 @@ static const struct setting {
     {"WTM_RECURSION", "withdraw or nest", read_recursion},
     {"WTM_CPU", "auto, rseq, clock_gettime or off", read_cpu},
     {"WTM_VERBOSE", "0 or 1", read_verbose},
-    {"WTM_SIGNALS", NULL, NULL},
+    {"WTM_SIGNALS", "none, or a list like arm=RTMIN+10,reset=USR1,disarm=46,dump=none, each signal once", read_signals},
     {"WTM_CLOCK", NULL, NULL},
     {"WTM_ORDER", NULL, NULL},
     {"WTM_SUBTRACT", NULL, NULL},
@@ -126,7 +132,7 @@ static void read_one(const char *name, size_t length, const char *value)
     memcpy(shown, name, n);
     shown[n] = 0;
     wtm_log(shown, ": no such setting; ignored (known: WTM_TIME, WTM_OUT, WTM_TABLE, WTM_START, WTM_RECURSION, "
-                   "WTM_CPU, WTM_VERBOSE)");
+                   "WTM_CPU, WTM_VERBOSE, WTM_SIGNALS)");
 }
 
 void wtm_config_read(char *const *environment)

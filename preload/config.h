@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "preload/hot.h"
+#include "preload/signals.h"
 
 enum { WTM_PATH_BYTES = 4096 };
 
@@ -19,6 +20,8 @@ struct wtm_settings {
     int disarmed;            /* WTM_START */
     int nest;                /* WTM_RECURSION */
     int cpu;                 /* WTM_CPU: -1 auto, else enum wtm_cpu_source */
+    int signals[WTM_CONTROLS]; /* WTM_SIGNALS: by enum wtm_control; 0 none */
+    int signals_given;       /* 1: by the user */
     int verbose;
 };
 extern struct wtm_settings wtm_settings WTM_HIDDEN;

@@ -145,13 +145,47 @@ static void make_table(int last)
     wtm_arena_free(&arena);
     wtm_profile_unview(&view);
     wtm_unmute(before);
+    __atomic_add_fetch(&header->tables, 1, __ATOMIC_RELEASE);
 }
 
-void wtm_exit_table(int last)
+static void print_now(int last)
 {
     if (!wtm_profile_header() || (wtm_process.tsc_off && wtm_process.sandboxed))
         return;
     int forbidden = wtm_tsc_allow();
     make_table(last);
     wtm_tsc_forbid_again(forbidden);
+}
+
+static int begin(uint32_t me, int last)
+{
+    enum { TRIES = 2000 };
+    const struct timespec pause = {0, 1000000};
+    uint32_t nobody = 0;
+    if (wtm_process.sandboxed) /* no system call to wait with; the program ends */
+        return 1;
+    for (int i = 0; !__atomic_compare_exchange_n(&wtm_process.table_owner, &nobody, me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); i++) {
+        if (!last)
+            return 0;
+        if (nobody == me || i == TRIES)
+            return 1; /* it cannot go on any more, or will not */
+        nobody = 0;
+        wtm_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
+    }
+    return 1;
+}
+
+int wtm_exit_table(int last)
+{
+    static uint32_t wanted;
+    uint32_t me = wtm_process.sandboxed ? wtm_process.pid : (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0);
+    __atomic_store_n(&wanted, 1, __ATOMIC_SEQ_CST);
+    do {
+        if (!begin(me, last))
+            return -16; /* EBUSY */
+        while (__atomic_exchange_n(&wanted, 0, __ATOMIC_SEQ_CST))
+            print_now(last);
+        __atomic_store_n(&wtm_process.table_owner, 0, __ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&wanted, __ATOMIC_SEQ_CST)); /* asked for between the last look and the store */
+    return 0;
 }

@@ -39,6 +39,7 @@ void wtm_process_forked(void)
     }
     wtm_process.parent = wtm_process.pid;
     wtm_process.pid = (uint32_t)wtm_syscall3(SYS_getpid, 0, 0, 0);
+    wtm_process.gates_asked = wtm_process.table_owner = 0; /* other threads are not here to finish */
     wtm_probes_forked();
     const char *out = wtm_settings.out;
     if (out && wtm_config_path(path, sizeof path, out, 1))

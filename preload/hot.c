@@ -77,17 +77,30 @@ static __attribute__((noinline, cold)) struct wtm_record *close_chain(struct wtm
     return record;
 }
 
+static inline __attribute__((always_inline)) struct wtm_record *close_top(struct wtm_thread *thread, struct wtm_record *record,
+                                                                          uint64_t now)
+{
+    uint64_t sp = record->sp;
+    struct wtm_record *interrupted = thread->closing;
+    thread->closing = record;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before anything is added: a reset must see it */
+    close_record(thread, record, now);
+    if (WTM_UNLIKELY(record[-1].sp == sp))
+        record = close_chain(thread, record, now);
+    thread->closing = interrupted;
+    return record;
+}
+
+struct wtm_record *wtm_close_top(struct wtm_thread *thread, struct wtm_record *record, uint64_t now)
+{
+    return close_top(thread, record, now);
+}
+
 struct wtm_record *wtm_close(uint64_t sp, uint64_t now)
 {
     struct wtm_thread *thread = wtm_thread;
     struct wtm_record *record = thread->top;
     if (WTM_UNLIKELY(thread->generation != wtm_generation.value || record->sp != sp || !record->local))
         return wtm_close_slow(thread, sp, now);
-    struct wtm_record *interrupted = thread->closing;
-    thread->closing = record;
-    close_record(thread, record, now);
-    if (WTM_UNLIKELY(record[-1].sp == sp))
-        record = close_chain(thread, record, now);
-    thread->closing = interrupted;
-    return record;
+    return close_top(thread, record, now);
 }

@@ -166,6 +166,8 @@ enum wtm_entry_action {
 enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe) WTM_HIDDEN;
 /* Closes what returns to `sp`; gives the record, on top of the calling thread's, that the exit code pops. */
 struct wtm_record *wtm_close(uint64_t sp, uint64_t now) WTM_HIDDEN;
+/* The record on top, whatever the generation. */
+struct wtm_record *wtm_close_top(struct wtm_thread *thread, struct wtm_record *record, uint64_t now) WTM_HIDDEN;
 struct wtm_record *wtm_close_slow(struct wtm_thread *thread, uint64_t sp, uint64_t now) WTM_HIDDEN;
 /* All registers are saved around it. */
 /* Gives 1 when the call is to be timed as well. */

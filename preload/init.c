@@ -13,6 +13,7 @@
 #include "preload/process.h"
 #include "preload/profile.h"
 #include "preload/sandbox.h"
+#include "preload/signals.h"
 #include "preload/thread.h"
 #include <cpuid.h>
 #include <string.h>
@@ -167,7 +168,10 @@ static void start(char **environment)
         header->cost = wtm_cost_measure();
         wtm_cpu_renew(wtm_thread);
     }
+    if (wtm_settings.table != WTM_TABLE_STDERR)
+        wtm_log_release();
     wtm_install_arm(!wtm_settings.disarmed);
+    wtm_signals_install();
 }
 
 /* The third argument is the environment: glibc gives constructors what main gets. */
@@ -180,10 +184,9 @@ __attribute__((destructor)) static void end(void)
 {
     if (!wtm_process.ready)
         return;
-    if (wtm_generation.value == 0) { /* a child in which nothing timed was called: the profile at hand is its parent's */
-        if (!wtm_settings.verbose)
+    if (!__atomic_load_n(&wtm_generation.value, __ATOMIC_ACQUIRE)) { /* a child that called nothing: the profile is its parent's */
+        if (!wtm_settings.verbose || !wtm_thread_sync())
             return;
-        wtm_process_forked();
     }
     wtm_exit_table(1);
 }

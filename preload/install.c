@@ -172,6 +172,24 @@ static void tell_notes(const struct wtm_modules *modules, size_t first)
     }
 }
 
+/* nongnu libunwind, taken for the C++ runtime's unwinder by a program that happens to link it, finds its way through timed
+ * frames but then continues at the handler with a wrong stack pointer. Nothing else is known that does. */
+static void warn_of_unwinder(const struct wtm_modules *modules)
+{
+    struct wtm_symbol symbol;
+    int throws = 0;
+    for (size_t i = 0; i < modules->count && !throws; i++)
+        throws = wtm_object_lookup(&modules->objects[i], "__cxa_throw", &symbol);
+    for (size_t i = 0; i < modules->count && throws; i++) {
+        if (!wtm_object_lookup(&modules->objects[i], "_Unwind_RaiseException", &symbol))
+            continue;
+        if (!strncmp(modules->objects[i].name, "libunwind.so.8", 14))
+            wtm_log("C++ exceptions of this program are thrown by ", modules->objects[i].path,
+                    ", which cannot pass timed functions: leave out those that exceptions pass through");
+        return; /* the first definition is the one that is used */
+    }
+}
+
 int wtm_install_begin(const char *text)
 {
     struct wtm_arena arena = {0};
@@ -183,6 +201,7 @@ int wtm_install_begin(const char *text)
         modules.first_new = 0;
         result = install(&modules, single_threaded(), &arena);
         tell_notes(&modules, 0);
+        warn_of_unwinder(&modules);
         wtm_modules_remember(&modules, NULL);
     }
     wtm_arena_free(&arena);
@@ -193,6 +212,23 @@ static void forget_object(uintptr_t bias)
 {
     wtm_probes_unloaded(bias);
     wtm_watch_unloaded(bias);
+}
+
+/* Sets all gates as they are to be. The one who raised the count from 0 works until nobody has asked for more. */
+static void set_gates(void)
+{
+    uint32_t *asked = &wtm_process.gates_asked;
+    if (__atomic_fetch_add(asked, 1, __ATOMIC_SEQ_CST))
+        return;
+    uint32_t seen;
+    do {
+        seen = __atomic_load_n(asked, __ATOMIC_SEQ_CST);
+        uint32_t armed = __atomic_load_n(&wtm_process.armed, __ATOMIC_SEQ_CST) && !wtm_process.tsc_off;
+        wtm_watch_bypass = !armed;
+        wtm_probes_gates((int)armed);
+        if (wtm_profile_header())
+            __atomic_store_n(&wtm_profile_header()->armed, armed, __ATOMIC_RELEASE);
+    } while (!__atomic_compare_exchange_n(asked, &seen, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 
 void wtm_install_update(void)
@@ -209,7 +245,7 @@ void wtm_install_update(void)
         tell_notes(&modules, modules.first_new);
         if (patched > 0) {
             wtm_generation_advance();
-            wtm_install_arm(wtm_profile_header()->armed != 0);
+            set_gates();
         }
     }
     wtm_arena_free(&arena);
@@ -217,9 +253,6 @@ void wtm_install_update(void)
 
 void wtm_install_arm(int armed)
 {
-    armed = armed && !wtm_process.tsc_off;
-    wtm_watch_bypass = !armed;
-    wtm_probes_gates(armed);
-    if (wtm_profile_header())
-        wtm_profile_header()->armed = armed != 0;
+    __atomic_store_n(&wtm_process.armed, armed != 0, __ATOMIC_SEQ_CST);
+    set_gates();
 }

@@ -32,14 +32,22 @@ void wtm_log_open(void)
     err.special = st.st_rdev;
 }
 
+void wtm_log_release(void)
+{
+    if (err.fd > 2)
+        wtm_sys_close(err.fd);
+    err.fd = 2;
+}
+
 static int is_it(int fd)
 {
     struct stat st;
-    if (wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
+    if (fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, fd, (long)&st, 0)))
         return 0;
     return st.st_dev == err.device && st.st_ino == err.inode && st.st_rdev == err.special;
 }
 
+/* Where the duplicate was closed, 2 itself may still be what it was. */
 static int still_there(void)
 {
     if (err.sealed || err.fd < 0)

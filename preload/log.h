@@ -9,6 +9,9 @@
 
 /* Remembers what standard error is. First of all. */
 void wtm_log_open(void) WTM_HIDDEN;
+/* The table goes elsewhere: the duplicate is closed, so that the program sees no descriptor of ours. Messages then come on
+ * 2, as long as that is what it was. */
+void wtm_log_release(void) WTM_HIDDEN;
 /* "wtm: " and the strings, up to NULL, and a newline. Control characters in them are shown as \xNN. */
 void wtm_log_parts(const char *const *parts) WTM_HIDDEN;
 #define wtm_log(...) wtm_log_parts((const char *const[]){__VA_ARGS__, NULL})

@@ -13,6 +13,9 @@ struct wtm_process {
     uint32_t parent;
     uint32_t sandboxed; /* 1: no system call but write may be made; see sandbox.h */
     uint32_t tsc_off;   /* 1: some thread must not read the TSC (PR_SET_TSC) */
+    uint32_t gates_asked; /* by set_gates() in install.c: by how many, since it was last at rest */
+    uint32_t table_owner; /* thread that prints a table right now, or 0 */
+    uint32_t armed;  /* what the gates are to be: the header of a child's parent may say otherwise by now */
     uint64_t stack_low, stack_high; /* of the main thread */
     char program[256];   /* its file name without directories */
     uint64_t generation; /* copy of wtm_generation that a child inherits */

@@ -27,7 +27,8 @@ static struct {
     struct segment segments[MAX_SEGMENTS];
     uint32_t segment_count;
     uint32_t growing;       /* tid of the thread that adds a segment */
-    int fd;                 /* -1: anonymous */
+    int fd;                 /* -1: none; of a file only while it is grown */
+    char path[4096];        /* absolute, of a file; empty for a memfd */
     int is_memfd;
     int passing;            /* descriptors are few: fd is given back once the first segment is mapped */
     uint64_t device, inode; /* of fd when it was opened */
@@ -51,6 +52,21 @@ static int is_ours(void)
     if (profile.fd < 0 || wtm_sys_failed(wtm_syscall3(SYS_fstat, profile.fd, (long)&st, 0)))
         return 0;
     return st.st_dev == profile.device && st.st_ino == profile.inode;
+}
+
+/* A program may look at its own descriptors, so a file's is not kept: it is opened again to grow. */
+static void borrow(void)
+{
+    if (profile.fd < 0 && profile.path[0])
+        profile.fd = (int)wtm_sys_open(profile.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+}
+
+static void give_back(void)
+{
+    if (!profile.path[0] || profile.fd < 0)
+        return;
+    wtm_sys_close(profile.fd);
+    profile.fd = -1;
 }
 
 /* Would growing the file to `bytes` raise SIGXFSZ? */
@@ -80,10 +96,13 @@ static int add_segment(uint64_t offset, uint64_t bytes)
     uint32_t n = profile.segment_count;
     if (n == MAX_SEGMENTS)
         return -12;
-    int in_file = !profile.detached && profile.fd >= 0 && grow_file(offset, bytes) == 0;
     long base = -1;
+    if (!profile.detached)
+        borrow();
+    int in_file = !profile.detached && profile.fd >= 0 && grow_file(offset, bytes) == 0;
     if (in_file)
         base = wtm_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, profile.fd, (long)offset);
+    give_back();
     if (wtm_sys_failed(base)) {
         profile.detached = 1;
         if (profile.warning)
@@ -210,6 +229,23 @@ static void take_descriptor(int fd, int is_memfd)
     profile.inode = st.st_ino;
 }
 
+/* The program may change its directory before the file has to grow. */
+static void remember_path(const char *path)
+{
+    size_t used = 0, length = strlen(path);
+    if (path[0] != '/') {
+        long got = wtm_syscall3(SYS_getcwd, (long)profile.path, sizeof profile.path, 0);
+        if (wtm_sys_failed(got) || got < 2)
+            return;
+        used = (size_t)got; /* with its NUL, which becomes the slash */
+        profile.path[used - 1] = '/';
+    }
+    if (used + length >= sizeof profile.path)
+        profile.path[0] = 0; /* keep the descriptor then */
+    else
+        memcpy(profile.path + used, path, length + 1);
+}
+
 /* 0, or why the file at `path` cannot hold even the first segment: then there is none, an empty one would only puzzle. */
 static int begin_file(const char *path)
 {
@@ -217,8 +253,10 @@ static int begin_file(const char *path)
     if (fd < 0)
         return fd;
     take_descriptor(fd, 0);
-    if (profile.fd >= 0 && grow_file(0, FIRST_SEGMENT_BYTES) == 0)
+    if (profile.fd >= 0 && grow_file(0, FIRST_SEGMENT_BYTES) == 0) {
+        remember_path(path);
         return 0;
+    }
     wtm_sys_close(profile.fd < 0 ? fd : profile.fd);
     profile.fd = -1;
     wtm_syscall3(SYS_unlink, (long)path, 0, 0);
@@ -243,6 +281,7 @@ int wtm_profile_create(const char *path)
 {
     int problem = 0;
     profile.fd = -1;
+    profile.path[0] = 0;
     profile.segment_count = 0;
     profile.detached = 0;
     profile.thread_count = 0;
@@ -319,9 +358,10 @@ int wtm_profile_recreate(const char *path)
     header->cpu_source = before->cpu_source;
     header->recursion_mode = before->recursion_mode;
     header->cost = before->cost;
-    header->epoch = before->epoch;
+    header->epoch = wtm_hot.epoch;
     header->function_count = before->function_count;
-    header->armed = before->armed;
+    header->armed = wtm_process.armed;
+    memcpy(header->control_signals, before->control_signals, sizeof header->control_signals);
     memcpy(header->program, before->program, sizeof header->program);
     memcpy(header->clock_note, before->clock_note, sizeof header->clock_note);
     memcpy(header->cpu_note, before->cpu_note, sizeof header->cpu_note);

@@ -218,6 +218,22 @@ static int is_recursion(const struct wtm_thread *thread, const struct wtm_record
     return open->sp - sp < WTM_SAME_STACK_BYTES;
 }
 
+static int has_outer(const struct wtm_thread *thread, const struct wtm_record *record)
+{
+    for (const struct wtm_record *r = record->outer; r && r->sp > WTM_SP_HOLE; r = r->outer)
+        if (r->local && is_recursion(thread, r, record->sp))
+            return 1;
+    return 0;
+}
+
+unsigned wtm_records_nested(const struct wtm_thread *thread, const struct wtm_local *local)
+{
+    unsigned nested = 0;
+    for (const struct wtm_record *r = local->open; r && r->sp > WTM_SP_HOLE; r = r->outer)
+        nested += r->local && has_outer(thread, r);
+    return nested;
+}
+
 static const struct wtm_record *record_at(const struct wtm_thread *thread, uint64_t sp)
 {
     for (const struct wtm_record *r = thread->top; r > thread->base; r--)
@@ -294,7 +310,8 @@ enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe)
             wtm_profile_lost_call();
             return WTM_ENTRY_BODY;
         }
-        return WTM_ENTRY_RETRY;
+        if (thread->generation == wtm_generation.value)
+            return WTM_ENTRY_RETRY;
     }
     struct wtm_local *local = (struct wtm_local *)((char *)thread->locals + probe->local_offset);
     if (!local->cell) {
@@ -440,7 +457,7 @@ struct wtm_record *wtm_close_slow(struct wtm_thread *thread, uint64_t sp, uint64
         wtm_profile_stranded();
         record = thread->top;
     } else if (record->local) { /* else counted already: adopted, or closed and then interrupted */
-        record = wtm_close(sp, now);
+        record = wtm_close_top(thread, record, now);
     }
     wtm_direction_restore(direction);
     return record;

@@ -34,6 +34,8 @@ void wtm_records_abandon(struct wtm_thread *thread) WTM_HIDDEN;
 /* Gives the calls that are open on the thread's native stack, at or above `sp`, their return addresses back, so that they
  * return without us; they count as left. The calling thread's own. */
 void wtm_records_release(struct wtm_thread *thread, uint64_t sp) WTM_HIDDEN;
+/* Open calls of a function in this thread that began while an earlier one was open on the same stack. */
+unsigned wtm_records_nested(const struct wtm_thread *thread, const struct wtm_local *local) WTM_HIDDEN;
 
 /* Number of calls that are open in this thread, of any function. */
 unsigned wtm_records_open(const struct wtm_thread *thread) WTM_HIDDEN;

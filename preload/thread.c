@@ -224,6 +224,8 @@ static struct wtm_thread *adopt_block(void)
 {
     struct wtm_thread *thread = find_block(thread_pointer());
     if (thread) {
+        if (thread->epoch != wtm_hot.epoch)
+            wtm_cells_reset(thread);
         wtm_records_abandon(thread);
         thread->busy = 0;
         set_owner(thread);
@@ -263,10 +265,13 @@ struct wtm_thread *wtm_thread_sync(void)
     }
     if (thread->local_capacity <= expected_count && !grow_locals(thread))
         return NULL;
-    if (thread->epoch != wtm_hot.epoch)
-        wtm_cells_reset(thread);
-    thread->generation = generation;
     wtm_thread = thread;
+    if (thread->epoch != wtm_hot.epoch) {
+        if (thread->closing || thread->busy)
+            return thread; /* a signal came while a cell was being added to: the reset waits, and so does the generation */
+        wtm_cells_reset(thread);
+    }
+    thread->generation = generation;
     return thread;
 }
 
@@ -277,6 +282,8 @@ void wtm_threads_bury(const struct wtm_thread *own)
             continue;
         if (wtm_syscall3(SYS_tgkill, wtm_process.pid, t->tid, 0) != -3 /* ESRCH */)
             continue;
+        if (t->epoch != wtm_hot.epoch)
+            wtm_cells_reset(t);
         wtm_records_abandon(t);
         t->ended = 1;
         if (t->shared)

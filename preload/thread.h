@@ -7,7 +7,9 @@
 #include "preload/hot.h"
 
 /* Brings the calling thread up to date with wtm_generation: makes or finds its block, notices a fork, a reset, new
- * functions. Gives the block, or NULL when there is no memory (the call at hand then runs untimed). Signal-safe. */
+ * functions. Gives the block, or NULL when there is no memory (the call at hand then runs untimed). Its generation stays
+ * old when a reset has to wait for code that this signal handler interrupted: until then events take the slow paths.
+ * Signal-safe. */
 struct wtm_thread *wtm_thread_sync(void) WTM_HIDDEN;
 
 /* Functions exist up to index `count`: blocks made from now on have room for them; others grow when they sync. */

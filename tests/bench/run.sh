@@ -60,3 +60,6 @@ sql=sqlite3_step,sqlite3_prepare_v2,sqlite3_finalize,sqlite3_column_text,sqlite3
 [ ! -x /usr/bin/python3 ] || start "python3, ten exported functions" \
     PyObject_Call,PyDict_SetItem,PyList_Append,PyList_Sort,PyObject_Str,PyLong_FromString,PyObject_GetAttr,PyUnicode_Join,PyObject_Repr,PyNumber_Add \
     /usr/bin/python3 -S -c pass
+
+echo "functions that can be timed in objects that are here, and why others cannot"
+"$build/tests/bench/coverage/measure-coverage"

@@ -4,7 +4,7 @@
 #include "patcher/near.h"
 #include <string.h>
 
-enum { STATES = 2, CONDITION_STATES = 10, STEPS = 64, COPY_STEPS = 4 * STEPS, FEW_TURNS = 5 };
+enum { STATES = 2, CONDITION_STATES = SUBJECT_CONDITION_STATES, STEPS = 64, COPY_STEPS = 4 * STEPS, FEW_TURNS = 5 };
 
 /* Flags by which conditional branches go either way: singly, in pairs, all, none. */
 static const uint16_t flag_sets[CONDITION_STATES] = {0x000, 0x8d5, 0x040, 0x001, 0x080, 0x800, 0x004, 0x880, 0x0c0, 0x411};
@@ -46,6 +46,11 @@ static void make_state(const struct subject *subject, unsigned number, struct ma
     state->flags = flag_sets[number % CONDITION_STATES];
     if (!subject->has_condition && number)
         state->flags = sandbox_mix(seed) & 0x8d5;
+}
+
+unsigned subject_states(const struct subject *subject)
+{
+    return subject->has_condition ? CONDITION_STATES : STATES;
 }
 
 static int call_ended_at(const struct subject *subject, uintptr_t from)
@@ -104,7 +109,7 @@ static int faulted_in_call(const struct subject *subject, const struct machine_r
            !machine_compare(&original->state, &popped, NULL);
 }
 
-static const char *const end_names[] = {"arrived", "faulted", "endless"};
+static const char *const end_names[] = {"arrived", "faulted", "endless", "lost"};
 
 static void tell(const struct machine_state *start, const struct machine_result *left, const struct machine_result *right)
 {
@@ -148,6 +153,9 @@ void subject_run_original(const struct subject *subject, unsigned number, struct
     struct machine_state state;
     make_state(subject, number, &state);
     machine_run(&state, subject->patch->site, STEPS, in_original, subject, result);
+    int64_t stack = (int64_t)result->state.general[MACHINE_RSP];
+    if (result->end == MACHINE_ARRIVED && stack != (int64_t)((uint64_t)stack << 16) >> 16)
+        result->end = MACHINE_LOST;
 }
 
 void subject_run_copy(const struct subject *subject, unsigned number, machine_inside *inside, const void *context,
@@ -166,17 +174,16 @@ void subject_compare(const struct subject *subject, unsigned states, struct coun
     uintptr_t arrived = 0;
     unsigned ended = 0, ways = 0;
     machine_subject = subject->function->name;
-    if (states < (subject->has_condition ? CONDITION_STATES : STATES))
-        states = subject->has_condition ? CONDITION_STATES : STATES;
+    states = states < subject_states(subject) ? subject_states(subject) : states;
     for (unsigned i = 0; i < states; i++) {
         struct machine_state state;
         make_state(subject, i, &state);
         subject_run_original(subject, i, &first);
         counts->runs++;
-        if (first.end == MACHINE_ENDLESS) {
-            counts->endless_runs++;
+        counts->endless_runs += first.end == MACHINE_ENDLESS;
+        counts->lost_runs += first.end == MACHINE_LOST;
+        if (first.end == MACHINE_ENDLESS || first.end == MACHINE_LOST)
             continue;
-        }
         subject_run_copy(subject, i, NULL, subject, &second);
         if (!agree(subject, &state, &first, &second, "the copy does not do what the original does", counts))
             return;
@@ -190,6 +197,8 @@ void subject_compare(const struct subject *subject, unsigned states, struct coun
     counts->compared[patch->method] += ended > 0;
     counts->compared_all += ended > 0;
     counts->all_endless += ended == 0;
+    for (unsigned i = 0; i < SUBJECT_KINDS && ended; i++)
+        counts->kinds[i] += subject->has_kind[i];
 }
 
 void subject_compare_entry(const struct subject *subject, unsigned states, struct counts *counts)

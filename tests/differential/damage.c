@@ -2,16 +2,17 @@
  * Proof that the comparison sees: a copy with one wrong bit in what a run executes must be noticed. */
 #include "subjects.h"
 #include "patcher/near.h"
+#include <string.h>
 #include <sys/mman.h>
 
-enum { STATES = 2, MOST_TRACED = 64, TRIES = 40, PAGE = 4096 };
+enum { MOST_TRACED = 64, TRIES = 40, PAGE = 4096 };
 
 struct trace {
     uintptr_t ips[MOST_TRACED];
     unsigned count;
 };
 static struct trace trace;
-static struct machine_result original[STATES], copy;
+static struct machine_result original[SUBJECT_CONDITION_STATES], copy;
 
 static int traced(const void *context, uintptr_t ip, uintptr_t from, unsigned steps)
 {
@@ -28,18 +29,20 @@ static void flip(uintptr_t at, uint8_t bit)
     mprotect(page, PAGE, PROT_READ | PROT_EXEC);
 }
 
-/* Still an instruction of this length that may be run? */
-static int is_harmless(uintptr_t at, unsigned length, int was_branch)
+/* Still an instruction of this length that may be run, and another one? */
+static int is_fit(uintptr_t at, unsigned length, int was_branch, const char *was)
 {
     struct opinion_insn insn;
+    char text[OPINION_TEXT];
+    opinion_text(at, length, text);
     return opinion_decode((const uint8_t *)at, length, at, &insn) && insn.length == length && !insn.unfit &&
-           (insn.branch != OPINION_NO_BRANCH) == was_branch;
+           (insn.branch != OPINION_NO_BRANCH) == was_branch && strcmp(text, was) != 0;
 }
 
 static int is_noticed(const struct subject *subject)
 {
-    for (unsigned i = 0; i < STATES; i++) {
-        if (original[i].end == MACHINE_ENDLESS)
+    for (unsigned i = 0; i < subject_states(subject); i++) {
+        if (original[i].end == MACHINE_ENDLESS || original[i].end == MACHINE_LOST)
             continue;
         subject_run_copy(subject, i, NULL, subject, &copy);
         if (!subject_same(subject, &original[i], &copy))
@@ -70,8 +73,10 @@ static void damage_bit(const struct subject *subject, struct counts *counts)
             return;
         uintptr_t byte = at + (hash >> 20) % insn.length;
         uint8_t bit = (uint8_t)(1u << (hash >> 32) % 8);
+        char was[OPINION_TEXT];
+        opinion_text(at, insn.length, was);
         flip(byte, bit);
-        int fits = is_harmless(at, insn.length, insn.branch != OPINION_NO_BRANCH);
+        int fits = is_fit(at, insn.length, insn.branch != OPINION_NO_BRANCH, was);
         int noticed = fits && is_noticed(subject);
         flip(byte, bit);
         if (!fits)
@@ -85,7 +90,7 @@ static void damage_bit(const struct subject *subject, struct counts *counts)
 void subject_damage(const struct subject *subject, struct counts *counts)
 {
     machine_subject = subject->function->name;
-    for (unsigned i = 0; i < STATES; i++)
+    for (unsigned i = 0; i < subject_states(subject); i++)
         subject_run_original(subject, i, &original[i]);
     trace.count = 0;
     subject_run_copy(subject, 0, traced, subject, &copy);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Runs code instruction by instruction (the trap flag and a SIGTRAP handler) from a state given in full, until it arrives
- * where it is wanted no longer, and tells the state then. One thread; the code must not change the trap flag or enter the
+ * Runs code instruction by instruction (the trap flag and a SIGTRAP handler) from a state given in full, until it
+ * arrives where it is wanted no longer, and tells the state then. One thread; the code must not change the trap flag or enter the
  * kernel. */
 #ifndef WTM_TESTS_MACHINE_H
 #define WTM_TESTS_MACHINE_H
@@ -29,7 +29,9 @@ struct machine_state {
     uint8_t vectors[MACHINE_VECTOR_BYTES];
 };
 
-enum machine_end { MACHINE_ARRIVED, MACHINE_FAULTED, MACHINE_ENDLESS };
+/* LOST: it arrived with a stack pointer that is no address, and with such a one no processor state can be resumed, so that
+ * code which takes one step more on its way faults. */
+enum machine_end { MACHINE_ARRIVED, MACHINE_FAULTED, MACHINE_ENDLESS, MACHINE_LOST };
 
 struct machine_result {
     enum machine_end end;

@@ -67,6 +67,7 @@ static void take_branch(const ZydisDecodedInstruction *from, uintptr_t address, 
     insn->is_relative = from->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && is_relative_opcode(from);
     if (!insn->is_relative)
         return;
+    insn->is_loop = is_default && from->opcode >= 0xe0 && from->opcode <= 0xe3;
     insn->target = address + from->length + (uintptr_t)from->raw.imm[0].value.s;
     if (is_default && from->opcode == 0xe8)
         insn->branch = OPINION_CALL;
@@ -100,11 +101,22 @@ int opinion_decode(const uint8_t *code, size_t available, uintptr_t address, str
     for (unsigned i = 0; i < sizeof unfit / sizeof *unfit; i++)
         if (unfit[i].mnemonic == from.mnemonic)
             insn->unfit = unfit[i].why;
-    for (unsigned i = 0; i < from.operand_count; i++) /* such an instruction puts off the trap */
+    for (unsigned i = 0; i < from.operand_count; i++)
+        insn->is_rip_relative |= operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+                                 operands[i].mem.base == ZYDIS_REGISTER_RIP;
+    for (unsigned i = 0; i < from.operand_count && !insn->unfit; i++) /* such an instruction puts off the trap */
         if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[i].reg.value == ZYDIS_REGISTER_SS &&
             operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
             insn->unfit = "changes what the test stands on";
     return 1;
+}
+
+void opinion_text(uintptr_t address, size_t available, char text[OPINION_TEXT])
+{
+    ZydisDisassembledInstruction insn;
+    text[0] = 0;
+    if (ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, address, (const void *)address, available, &insn)))
+        snprintf(text, OPINION_TEXT, "%s", insn.text);
 }
 
 void opinion_print(FILE *out, uintptr_t address, size_t bytes, unsigned most)

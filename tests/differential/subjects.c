@@ -28,6 +28,17 @@ void subject_fail(struct counts *counts, const struct subject *subject, const ch
     opinion_print(stdout, patch->body, 256, OPINION_MOST);
 }
 
+static void note_kind(struct subject *subject, const struct opinion_insn *insn)
+{
+    subject->has_condition |= insn->branch == OPINION_CONDITION;
+    subject->has_kind[SUBJECT_JUMP] |= insn->branch == OPINION_JUMP && insn->is_relative;
+    subject->has_kind[SUBJECT_CONDITION] |= insn->branch == OPINION_CONDITION && !insn->is_loop;
+    subject->has_kind[SUBJECT_LOOP] |= insn->is_loop;
+    subject->has_kind[SUBJECT_CALL] |= insn->branch == OPINION_CALL && insn->is_relative;
+    subject->has_kind[SUBJECT_CALL_INDIRECT] |= insn->branch == OPINION_CALL && !insn->is_relative;
+    subject->has_kind[SUBJECT_RIP] |= insn->is_rip_relative;
+}
+
 int subject_read(struct subject *subject, const struct mapped *mapped, const struct mapped_function *function,
                  const struct wtm_patch *patch, struct counts *counts)
 {
@@ -41,7 +52,7 @@ int subject_read(struct subject *subject, const struct mapped *mapped, const str
             subject_fail(counts, subject, "the second opinion finds no instruction, or one that crosses the window's end");
             return 0;
         }
-        subject->has_condition |= insn->branch == OPINION_CONDITION;
+        note_kind(subject, insn);
         subject->unfit = insn->unfit ? insn->unfit : subject->unfit;
         subject->count++;
         at += insn->length;

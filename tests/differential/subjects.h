@@ -7,7 +7,13 @@
 #include "mapped.h"
 #include "opinion.h"
 
-enum { SUBJECT_METHODS = 5, SUBJECT_REASONS = 16, SUBJECT_MOST_FAILURES = 20 };
+enum { SUBJECT_METHODS = 5, SUBJECT_REASONS = 16, SUBJECT_MOST_FAILURES = 20, SUBJECT_CONDITION_STATES = 10 };
+
+/* What a copy does not take over byte for byte. */
+enum subject_kind {
+    SUBJECT_JUMP, SUBJECT_CONDITION, SUBJECT_LOOP, SUBJECT_CALL, SUBJECT_CALL_INDIRECT, SUBJECT_RIP,
+    SUBJECT_KINDS
+};
 
 struct subject {
     const struct mapped *mapped;
@@ -17,13 +23,15 @@ struct subject {
     unsigned count;
     uintptr_t code_end;      /* behind the window's last instruction; padding may follow */
     int has_condition;
+    uint8_t has_kind[SUBJECT_KINDS];
     const char *unfit;       /* why it is not run */
 };
 
 struct counts {
     unsigned functions, refused, patched[SUBJECT_METHODS];
-    unsigned compared[SUBJECT_METHODS], compared_all, runs, faulted_runs, endless_runs, all_endless;
+    unsigned compared[SUBJECT_METHODS], compared_all, runs, faulted_runs, endless_runs, lost_runs, all_endless;
     unsigned conditional, both_ways;
+    unsigned kinds[SUBJECT_KINDS];        /* compared windows that hold an instruction of the kind */
     unsigned through_entry;               /* also run from the changed entry on */
     unsigned boundaries, branches_seen, loops_seen, islands_seen;
     unsigned indirect_faults;             /* a call through memory faulted after its push */
@@ -47,6 +55,8 @@ void subject_compare(const struct subject *subject, unsigned states, struct coun
 /* Runs the copy, and the entry as it is now. After the commit. */
 void subject_compare_entry(const struct subject *subject, unsigned states, struct counts *counts);
 
+/* Number of states that are worth it. */
+unsigned subject_states(const struct subject *subject);
 /* One run each, from the state of that number. `inside` NULL: until the copy is left. */
 void subject_run_original(const struct subject *subject, unsigned number, struct machine_result *result);
 void subject_run_copy(const struct subject *subject, unsigned number, machine_inside *inside, const void *context,

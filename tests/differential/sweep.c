@@ -85,8 +85,8 @@ static void check_branch(struct sweep *sweep, const struct mapped_function *func
         subject_fail(sweep->counts, subject, "a branch leads into its changed bytes");
         if (sweep->counts->failures <= SUBJECT_MOST_FAILURES)
             printf("  from %#lx in %s to %#lx\n", (unsigned long)at, function->name, (unsigned long)insn->target);
-    } else if ((insn->target == patch->entry || insn->target == patch->site) && function == subject->function &&
-               insn->branch != OPINION_CALL) {
+    } else if ((insn->target == patch->entry || insn->target == patch->site) && at >= patch->entry &&
+               at < patch->entry + subject->function->size && insn->branch != OPINION_CALL) {
         check_loop(sweep, subject, at, insn);
     }
 }

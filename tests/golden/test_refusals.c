@@ -118,7 +118,13 @@ static const struct golden returns[] = {
     {.name = "push, pop, pop", .code = "50 58 58 31 c0 90 c3", .refusal = WTM_REFUSED_POPS_RETURN},
     {.name = "add $8,%rsp", .code = "48 83 c4 08 31 c0 c3", .refusal = WTM_REFUSED_POPS_RETURN},
     {.name = "lea 8(%rsp),%rsp", .code = "48 8d 64 24 08 c3", .refusal = WTM_REFUSED_POPS_RETURN},
+    {.name = "lock or $1,(%rsp)", .code = "f0 48 83 0c 24 01 c3", .refusal = WTM_REFUSED_READS_RETURN},
+    {.name = "lock and $0,(%rsp)", .code = "f0 83 24 24 00 c3", .refusal = WTM_REFUSED_READS_RETURN},
     /* and what is none of this */
+    {.name = "lock orq $0,(%rsp)", .code = "f0 48 83 0c 24 00 c3", .body = "f0 48 83 0c 24 00 e9 @6",
+     .method = WTM_PATCH_JUMP5, .window = 6},
+    {.name = "lock orl $0,(%rsp)", .code = "f0 83 0c 24 00 c3", .body = "f0 83 0c 24 00 e9 @5",
+     .method = WTM_PATCH_JUMP5, .window = 5},
     {.name = "address of stack arguments", .code = "48 8d 44 24 08 c3", .body = "48 8d 44 24 08 e9 @5",
      .method = WTM_PATCH_JUMP5, .window = 5},
     {.name = "a stack argument", .code = "48 8b 44 24 08 c3", .body = "48 8b 44 24 08 e9 @5",

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * Arm, reset, disarm, dump. */
+#include "preload/control.h"
+#include "common/sys.h"
+#include "preload/clock.h"
+#include "preload/exit_table.h"
+#include "preload/install.h"
+#include "preload/process.h"
+#include "preload/profile.h"
+#include "preload/thread.h"
+#include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { TABLE_STACK_BYTES = 256 << 10 };
+
+int wtm_on_stack(int (*function)(int), int argument, void *stack_top) WTM_HIDDEN; /* stack.S */
+
+int wtm_control_ready(void)
+{
+    if (!wtm_process.ready)
+        return 0;
+    if (!__atomic_load_n(&wtm_generation.value, __ATOMIC_ACQUIRE)) { /* a child that has called nothing yet */
+        if (wtm_thread == &wtm_muted_thread || !wtm_thread_sync())
+            return 0;
+    }
+    /* Between vfork and exec a child runs in its parent's memory: its signals are not for the parent. */
+    return (uint32_t)wtm_syscall3(SYS_getpid, 0, 0, 0) == wtm_process.pid;
+}
+
+/* Threads zero their own cells at their next event. The header's epoch comes last: who sees it sees all of the reset. */
+static int reset(void)
+{
+    struct wtm_profile_header *header = wtm_profile_header();
+    uint64_t epoch = __atomic_add_fetch(&wtm_hot.epoch, 1, __ATOMIC_SEQ_CST);
+    header->start_realtime_ns = wtm_clock_ns(CLOCK_REALTIME);
+    header->start_monotonic_ns = wtm_clock_ns(CLOCK_MONOTONIC);
+    __atomic_store_n(&header->lost_calls, 0, __ATOMIC_RELAXED);
+    wtm_generation_advance();
+    wtm_install_arm(1);
+    uint64_t told = __atomic_load_n(&header->epoch, __ATOMIC_RELAXED);
+    while (told < epoch &&
+           !__atomic_compare_exchange_n(&header->epoch, &told, epoch, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        continue;
+    return 0;
+}
+
+/* On a stack of its own: that of the thread at hand may be small. No signal comes in between, so that the table is not
+ * left half done by a handler that jumps away or ends the program. */
+static int dump(void)
+{
+    uint64_t all = UINT64_MAX, before = 0;
+    long blocked = wtm_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
+    long stack = wtm_sys_mmap(NULL, TABLE_STACK_BYTES, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    int result;
+    if (wtm_sys_failed(stack)) {
+        result = wtm_exit_table(0);
+    } else {
+        result = wtm_on_stack(wtm_exit_table, 0, (char *)stack + TABLE_STACK_BYTES);
+        wtm_sys_munmap((void *)stack, TABLE_STACK_BYTES);
+    }
+    if (!wtm_sys_failed(blocked))
+        wtm_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    return result;
+}
+
+int wtm_control(enum wtm_control what)
+{
+    if (!wtm_control_ready())
+        return -19; /* ENODEV */
+    if (wtm_process.sandboxed && (what == WTM_CONTROL_RESET || what == WTM_CONTROL_DUMP))
+        return -1; /* EPERM: they need the clock and memory, and no system call may be made */
+    switch (what) {
+    case WTM_CONTROL_ARM: wtm_install_arm(1); return 0;
+    case WTM_CONTROL_DISARM: wtm_install_arm(0); return 0;
+    case WTM_CONTROL_RESET: return reset();
+    case WTM_CONTROL_DUMP: return dump();
+    case WTM_CONTROLS: break;
+    }
+    return -22;
+}
