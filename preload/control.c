@@ -69,6 +69,8 @@ int wtm_control(enum wtm_control what)
 {
     if (!wtm_control_ready())
         return -19; /* ENODEV */
+    if (wtm_process.sandboxed && (what == WTM_CONTROL_RESET || what == WTM_CONTROL_DUMP))
+        return -1; /* EPERM: they need the clock and memory, and no system call may be made */
     switch (what) {
     case WTM_CONTROL_ARM: wtm_install_arm(1); return 0;
     case WTM_CONTROL_DISARM: wtm_install_arm(0); return 0;

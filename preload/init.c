@@ -12,6 +12,7 @@
 #include "preload/probes.h"
 #include "preload/process.h"
 #include "preload/profile.h"
+#include "preload/sandbox.h"
 #include "preload/signals.h"
 #include "preload/start.h"
 #include "preload/thread.h"
@@ -109,6 +110,24 @@ static void find_rate(struct wtm_profile_header *header)
     header->tick_hz_hint = hz;
 }
 
+static int is_asked_for(char *const *environment)
+{
+    for (; environment && *environment; environment++)
+        if (!strncmp(*environment, "WTM_TIME=", 9))
+            return (*environment)[9] != 0;
+    return 0;
+}
+
+/* Not through log.h, which asks the kernel what standard error is. */
+static void tell_confined(const char *missing)
+{
+    static const char before[] = "wtm: the system call filter that this process was started with may not allow ",
+                      after[] = ": nothing is timed\n";
+    wtm_sys_write(2, before, sizeof before - 1);
+    wtm_sys_write(2, missing, strlen(missing));
+    wtm_sys_write(2, after, sizeof after - 1);
+}
+
 static void begin_timing(void)
 {
     if (!wtm_clock_readable()) {
@@ -148,10 +167,18 @@ static void begin_timing(void)
 
 static void start(char **environment)
 {
+    const char *missing = is_asked_for(environment) ? wtm_sandbox_inherited() : NULL;
+    if (missing) {
+        if (strcmp(missing, "write"))
+            tell_confined(missing);
+        return;
+    }
     wtm_log_open();
     wtm_config_read(environment);
     if (wtm_settings.time)
         begin_timing();
+    else
+        wtm_log_release();
 }
 
 int wtm_start_late(void)

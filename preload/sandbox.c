@@ -11,49 +11,65 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 
-enum { SPARE_THREADS = 8, AN_ADDRESS = 0x10000 };
+/* FD stands for a descriptor of ours; AN_ADDRESS is never mapped. */
+enum { SPARE_THREADS = 8, AN_ADDRESS = 0x10000, FD = 500 };
 
-/* Every system call that is made after start-up, with arguments like ours: filters may look at them. `write` is apart. */
-static const struct seccomp_data used[] = {
+#define CALL(name, ...) {#name, {.nr = SYS_##name, .args = {__VA_ARGS__}}}
+
+/* Every system call that is made after start-up, with arguments like ours: filters may look at them. `write` is apart. A
+ * probing child makes them in earnest (try_in_child), where none of them may do anything. */
+static const struct need {
+    const char *name;
+    struct seccomp_data data;
+} used[] = {
     /* at a thread's first event, at switches, for room */
-    {.nr = SYS_gettid},
-    {.nr = SYS_clock_gettime, .args = {CLOCK_THREAD_CPUTIME_ID, AN_ADDRESS}},
-    {.nr = SYS_mmap, .args = {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1u, 0}},
-    {.nr = SYS_mmap, .args = {0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, 500, 1 << 20}},
-    {.nr = SYS_madvise, .args = {AN_ADDRESS, 1 << 20, MADV_DONTDUMP}},
-    {.nr = SYS_fstat, .args = {500, AN_ADDRESS}},
-    {.nr = SYS_prlimit64, .args = {0, RLIMIT_FSIZE, 0, AN_ADDRESS}},
-    {.nr = SYS_ftruncate, .args = {500, 1 << 20}},
-    {.nr = SYS_fallocate, .args = {500, 0, 1 << 20, 1 << 20}},
-    {.nr = SYS_sched_yield},
+    CALL(gettid, 0),
+    CALL(clock_gettime, CLOCK_THREAD_CPUTIME_ID, AN_ADDRESS),
+    CALL(mmap, 0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1u, 0),
+    CALL(mmap, 0, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, FD, 1 << 20),
+    CALL(madvise, AN_ADDRESS, 1 << 20, MADV_DONTDUMP),
+    CALL(fstat, FD, AN_ADDRESS),
+    CALL(prlimit64, 0, RLIMIT_FSIZE, 0, AN_ADDRESS),
+    CALL(ftruncate, FD, 1 << 20),
+    CALL(fallocate, FD, 0, 1 << 20, 1 << 20),
+    CALL(sched_yield, 0),
     /* for the table */
-    {.nr = SYS_clock_gettime, .args = {CLOCK_MONOTONIC_RAW, AN_ADDRESS}},
-    {.nr = SYS_tgkill, .args = {1000, 1001, 0}},
-    {.nr = SYS_mmap, .args = {0, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1u, 0}},
-    {.nr = SYS_mremap, .args = {AN_ADDRESS, 0, 1 << 20, MREMAP_MAYMOVE | MREMAP_FIXED, AN_ADDRESS}},
-    {.nr = SYS_munmap, .args = {AN_ADDRESS, 1 << 20}},
-    {.nr = SYS_ioctl, .args = {500, TIOCGWINSZ, AN_ADDRESS}},
-    {.nr = SYS_openat, .args = {-100u, AN_ADDRESS, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600}},
-    {.nr = SYS_close, .args = {500}},
-    {.nr = SYS_rt_sigprocmask, .args = {0, AN_ADDRESS, AN_ADDRESS, 8}},
-    {.nr = SYS_rt_sigtimedwait, .args = {AN_ADDRESS, 0, AN_ADDRESS, 8}},
-    {.nr = SYS_poll, .args = {AN_ADDRESS, 1, 200}},
-    {.nr = SYS_rt_sigpending, .args = {AN_ADDRESS, 8}},
+    CALL(clock_gettime, CLOCK_MONOTONIC_RAW, AN_ADDRESS),
+    CALL(tgkill, 1000, 1001, 0),
+    CALL(mmap, 0, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1u, 0),
+    CALL(mremap, AN_ADDRESS, 0, 1 << 20, MREMAP_MAYMOVE | MREMAP_FIXED, AN_ADDRESS),
+    CALL(munmap, AN_ADDRESS, 1 << 20),
+    CALL(ioctl, FD, TIOCGWINSZ, AN_ADDRESS),
+    CALL(openat, -100u, AN_ADDRESS, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600),
+    CALL(close, FD),
+    CALL(rt_sigprocmask, 0, AN_ADDRESS, AN_ADDRESS, 8),
+    CALL(rt_sigtimedwait, AN_ADDRESS, 0, AN_ADDRESS, 8),
+    CALL(poll, AN_ADDRESS, 1, 200),
+    CALL(rt_sigpending, AN_ADDRESS, 8),
     /* in a child of fork */
-    {.nr = SYS_getpid},
-    {.nr = SYS_memfd_create, .args = {AN_ADDRESS, 1}},
-    {.nr = SYS_fcntl, .args = {3, F_DUPFD_CLOEXEC, 500}},
-    {.nr = SYS_lstat, .args = {AN_ADDRESS, AN_ADDRESS}},
-    {.nr = SYS_unlink, .args = {AN_ADDRESS}},
+    CALL(getpid, 0),
+    CALL(memfd_create, AN_ADDRESS, 1),
+    CALL(fcntl, FD, F_DUPFD_CLOEXEC, 500),
+    CALL(lstat, AN_ADDRESS, AN_ADDRESS),
+    CALL(unlink, AN_ADDRESS),
     /* when a library is loaded */
-    {.nr = SYS_mprotect, .args = {AN_ADDRESS, 4096, PROT_READ | PROT_WRITE}},
-    {.nr = SYS_read, .args = {500, AN_ADDRESS, 4096}},
+    CALL(mprotect, AN_ADDRESS, 4096, PROT_READ | PROT_WRITE),
+    CALL(read, FD, AN_ADDRESS, 4096),
+    /* at start-up alone */
+    CALL(readlink, AN_ADDRESS, AN_ADDRESS, 4095),
+    CALL(getppid, 0),
+    CALL(nanosleep, AN_ADDRESS, 0),
+    CALL(prctl, PR_GET_TSC, AN_ADDRESS, 0),
+    CALL(write, FD, AN_ADDRESS, 0),
 };
 
 static int allows(const struct sock_filter *filter, unsigned count, const struct seccomp_data *call)
@@ -100,7 +116,7 @@ static struct judgement judge_filter(uintptr_t program)
     } else {
         const struct seccomp_data writing = {.nr = SYS_write, .args = {(uint64_t)wtm_log_descriptor(), AN_ADDRESS, 1000}};
         for (size_t i = 0; i < sizeof used / sizeof *used; i++)
-            result.all &= allows(filter, head.len, &used[i]);
+            result.all &= allows(filter, head.len, &used[i].data);
         result.write = allows(filter, head.len, &writing);
         result.all &= result.write;
     }
@@ -138,4 +154,58 @@ void wtm_sandbox_enter(uint64_t mode, uintptr_t program)
         wtm_process.sandboxed = 1;
     }
     __atomic_store_n(&entering, 0, __ATOMIC_RELEASE);
+}
+
+/* The kernel's word for it; reading a file is what the loader has just done. */
+static int is_filtered(void)
+{
+    static char text[4096];
+    long fd = wtm_sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    if (wtm_sys_failed(fd))
+        return 0;
+    long got = wtm_sys_read((int)fd, text, sizeof text - 1);
+    wtm_sys_close((int)fd);
+    text[got > 0 ? got : 0] = 0;
+    const char *line = strstr(text, "\nSeccomp:\t");
+    return line && line[10] != '0';
+}
+
+/* In the child: each call from `*at` on, such that it fails or does nothing. Ends by exit, or by the filter. */
+static void try_in_child(volatile uint32_t *at)
+{
+    struct rlimit none = {0, 0};
+    wtm_syscall6(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0, 0, 0);
+    for (; *at < sizeof used / sizeof *used; ++*at) {
+        uint64_t args[6];
+        for (int i = 0; i < 6; i++)
+            args[i] = used[*at].data.args[i] == FD && (i == 0 || i == 4) ? (uint64_t)-1 : used[*at].data.args[i];
+        wtm_syscall6(used[*at].data.nr, (long)args[0], (long)args[1], (long)args[2], (long)args[3], (long)args[4],
+                     (long)args[5]); /* an error is no harm, to us neither */
+    }
+    for (;;)
+        wtm_syscall3(SYS_exit_group, 0, 0, 0);
+}
+
+const char *wtm_sandbox_inherited(void)
+{
+    if (!is_filtered())
+        return NULL;
+    long page = wtm_sys_mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (wtm_sys_failed(page))
+        return "mmap";
+    volatile uint32_t *at = (volatile uint32_t *)page;
+    const char *missing = NULL;
+    /* A copy without a signal at its end: the program must not hear of it. */
+    long child = wtm_syscall6(SYS_clone, 0, 0, 0, 0, 0, 0);
+    if (child == 0)
+        try_in_child(at);
+    if (!wtm_sys_failed(child)) {
+        int status = 0;
+        while (wtm_syscall6(SYS_wait4, child, (long)&status, __WALL, 0, 0, 0) == -4)
+            ;
+        if (*at < sizeof used / sizeof *used)
+            missing = used[*at].name;
+    }
+    wtm_sys_munmap((void *)page, 4096);
+    return missing;
 }

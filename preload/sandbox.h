@@ -12,6 +12,10 @@
  * filter's struct sock_fprog (any address: it may be a wrong one). The calling thread is unmuted. */
 void wtm_sandbox_enter(uint64_t mode, uintptr_t program) WTM_HIDDEN;
 
+/* Start-up: a system call that we need and that a filter which was there before us (a service manager's, a container's)
+ * answers by ending the process; NULL when there is none. Found by a child that tries them. */
+const char *wtm_sandbox_inherited(void) WTM_HIDDEN;
+
 /* What a filter says to a system call. `count` instructions as the kernel accepts them; 0 (kill) where they make no sense. */
 struct sock_filter;
 struct seccomp_data;

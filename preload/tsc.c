@@ -10,8 +10,6 @@
 #include "preload/thread.h"
 #include <sys/prctl.h>
 
-static int was_armed;
-
 void wtm_tsc_change(int mode, uintptr_t slot)
 {
     if (!wtm_process.ready || !wtm_profile_header() || (mode != PR_TSC_SIGSEGV && mode != PR_TSC_ENABLE))
@@ -20,14 +18,13 @@ void wtm_tsc_change(int mode, uintptr_t slot)
         if (!wtm_process.tsc_off || wtm_sys_failed(wtm_syscall3(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE, 0)))
             return;
         wtm_process.tsc_off = 0;
-        wtm_install_arm(was_armed);
+        wtm_install_arm((int)wtm_process.armed); /* as is wanted by now */
         return;
     }
     if (wtm_process.tsc_off)
         return;
-    was_armed = wtm_profile_header()->armed != 0;
     wtm_process.tsc_off = 1;
-    wtm_install_arm(0);
+    wtm_install_arm((int)wtm_process.armed); /* the gates close, what is wanted stays */
     wtm_profile_note("the program forbade itself the TSC (PR_SET_TSC): nothing was timed from then on until it allowed it again");
     struct wtm_thread *thread = wtm_thread;
     if (thread != &wtm_muted_thread && thread->generation == wtm_generation.value)
