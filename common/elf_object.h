@@ -55,6 +55,7 @@ struct wtm_object {
     int symbols_read;
     int is_go;    /* 1: a Go program or library (build info or pclntab); known after
                      wtm_object_open/_read_symbols */
+    int is_walker; /* 1: holds a runtime (V8, HotSpot) that walks the stack by return addresses; as above */
     void *detail; /* the reader's own */
 };
 

@@ -87,11 +87,15 @@ static int reserve(struct list *list, size_t more)
     return 0;
 }
 
-static void note_go(struct wtm_object *object, const struct wtm_symbol *symbol)
+static void note_runtime(struct wtm_object *object, const struct wtm_symbol *symbol)
 {
     if (symbol->name[0] == 'r' &&
         (!strcmp(symbol->name, "runtime.morestack") || !strcmp(symbol->name, "runtime.morestack.abi0")))
         object->is_go = 1;
+    /* V8's builtins and its class Isolate; HotSpot's one exported way in. */
+    if ((symbol->name[0] == 'B' && !strcmp(symbol->name, "Builtins_InterpreterEntryTrampoline")) ||
+        !strcmp(symbol->name, "_ZN2v87Isolate8AllocateEv") || !strcmp(symbol->name, "JNI_CreateJavaVM"))
+        object->is_walker = 1;
 }
 
 static int add_dynamic(struct list *list)
@@ -258,7 +262,7 @@ static int publish(struct list *list, struct wtm_object *object, struct wtm_aren
     if (count)
         memcpy(kept, list->items, count * sizeof *kept);
     for (size_t i = 0; i < count; i++)
-        note_go(object, &kept[i]);
+        note_runtime(object, &kept[i]);
     object->symbols = kept;
     object->symbol_count = count;
     return 0;

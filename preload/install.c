@@ -153,11 +153,32 @@ static int install(struct wtm_modules *modules, int alone, struct wtm_arena *are
     return patched;
 }
 
+static size_t append(char *to, size_t at, size_t bytes, const char *text)
+{
+    size_t n = strnlen(text, bytes - 1 - at);
+    memcpy(to + at, text, n);
+    to[at + n] = 0;
+    return at + n;
+}
+
+/* Patterns that sweep over everything do not name each function that they leave out; a whole language must be told. */
+static void tell_walker(const struct wtm_object *object)
+{
+    char text[512];
+    size_t at = append(text, 0, sizeof text, object->name);
+    at = append(text, at, sizeof text, ": its C++ functions are not timed: ");
+    append(text, at, sizeof text, wtm_refusal_text(WTM_REFUSED_STACK_WALKER));
+    wtm_profile_note(text);
+}
+
 static void tell_notes(const struct wtm_modules *modules, size_t first)
 {
-    for (size_t i = first; i < modules->count; i++)
+    for (size_t i = first; i < modules->count; i++) {
         if (modules->objects[i].note)
             wtm_log(modules->objects[i].path, ": ", modules->objects[i].note);
+        if (modules->objects[i].is_walker)
+            tell_walker(&modules->objects[i]);
+    }
 }
 
 /* nongnu libunwind, taken for the C++ runtime's unwinder by a program that happens to link it, finds its way through timed
@@ -246,16 +267,20 @@ static void update(void)
         return;
     }
     wtm_modules_remember(&modules, forget_object);
-    if (modules.first_new < modules.count && install(&modules, 1, &arena) > 0) {
-        wtm_generation_advance();
-        wtm_install_gates();
+    if (modules.first_new < modules.count) {
+        int patched = install(&modules, 1, &arena);
+        tell_notes(&modules, modules.first_new);
+        if (patched > 0) {
+            wtm_generation_advance();
+            wtm_install_gates();
+        }
     }
     wtm_arena_free(&arena);
 }
 
 void wtm_install_update(void)
 {
-    if (wtm_install_lock())
+    if (wtm_process.sandboxed || wtm_install_lock())
         return;
     update();
     wtm_install_unlock();
