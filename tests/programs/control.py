@@ -263,3 +263,10 @@ def _(t):
         report = live.end()
         expect_equal(counts(report, 'work')[0], 30, 'calls in the parent since the reset')
         expect_equal(t.tools.report(path).one('work')['calls'], 0, 'calls in the child, disarmed')
+
+
+@SUITE.test('unwinders pass the return of a control signal\'s handler')
+def _(t):
+    for compiler in ('gcc', 'clang'):
+        run = t.run([t.build('restorer.c', compiler=compiler)], 'no_such_function', t.sub(compiler))
+        expect_equal((run.status, run.out), (0, '3 signal frames, main 1\n'), f'status and stdout ({compiler})')
