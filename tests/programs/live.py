@@ -124,6 +124,9 @@ def _(t):
         expect('\033' not in out, 'no control sequences where there is no terminal')
         top = subprocess.Popen([t.tools.wtm, 'top', '-d', '0.1', str(live.pid)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
+        while line := top.stdout.readline():  # it must have found the process before that ends
+            if line.split()[:1] == [b'outer']:
+                break
         live.go()
         live.line()
         live.end()
