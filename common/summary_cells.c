@@ -145,7 +145,8 @@ static void add_cell(struct work *work, struct wtm_row *row, const struct wtm_ce
     row->recursive += cell->recursive + cell->nested;
     uint64_t entered = __atomic_load_n(&cell->entered, __ATOMIC_ACQUIRE);
     row->calls += entered + cell->recursive;
-    row->open += entered > closed ? entered - closed : 0;
+    /* A call can begin in one thread and end in another: only the sum over all cells says how many are open. */
+    row->open += entered - closed;
 }
 
 static void compute_row(struct wtm_builder *builder, struct work *work, size_t index)
@@ -170,6 +171,8 @@ static void compute_row(struct wtm_builder *builder, struct work *work, size_t i
         end_profile(&work->real, rate->ns_per_tick, reference);
         end_profile(&work->run, rate->ns_per_tick, reference);
     }
+    if (row->open > row->calls) /* below none: read while a call ended, or a damaged file */
+        row->open = 0;
     row->realtime = end_row(&work->real, reference);
     row->runtime = end_row(&work->run, reference);
 }

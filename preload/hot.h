@@ -25,6 +25,7 @@
 #define WTM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WTM_SP_NONE 0          /* unused, or reserved and not yet filled */
 #define WTM_SP_HOLE 1          /* closed in the middle, waiting to be squeezed out */
+#define WTM_SP_ADOPTED 2       /* it returned in another thread; its owner takes it out */
 #define WTM_SP_BASE UINT64_MAX /* the sentinel below the first record */
 
 struct wtm_record;
@@ -80,6 +81,7 @@ struct wtm_thread {
     uint64_t renewals;
     uint32_t ended, reserved;
     struct wtm_way_back *ways; /* WTM_WAYS of them */
+    uint64_t mover; /* block of the thread that moves or adopts records here, or 0; see records.c */
 };
 
 /* How to return from a call that was closed as left, in case it was not: a coroutine whose stack is a local array, or a

@@ -7,6 +7,7 @@
  * - elsewhere (coroutines, signal stacks): stacks are not told apart by their bounds, and their memory may be unmapped,
  *   so it is never read; a record is left only when its very slot is taken again. */
 #include "preload/records.h"
+#include "common/sys.h"
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/cputime.h"
@@ -80,8 +81,32 @@ static void move_record(struct wtm_record *to, struct wtm_record *from)
     }
 }
 
+/* Moving records, and taking one out of another thread's, exclude each other. Pushing and popping need no lock: they touch
+ * only the top, and a record that another thread can want belongs to a stack that is not running here. A handler that
+ * interrupted the holder goes on as if it held it. Gives 1 when the caller must unlock. */
+static int lock_records(struct wtm_thread *thread)
+{
+    uint64_t me = (uintptr_t)wtm_thread, nobody = 0;
+    for (unsigned tries = 1; !__atomic_compare_exchange_n(&thread->mover, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+         tries++) {
+        if (nobody == me)
+            return 0;
+        nobody = 0;
+        if (tries % 64 == 0 && !wtm_process.sandboxed)
+            wtm_syscall3(SYS_sched_yield, 0, 0, 0);
+        __asm__ volatile("pause");
+    }
+    return 1;
+}
+
+static void unlock_records(struct wtm_thread *thread, int locked)
+{
+    if (locked)
+        __atomic_store_n(&thread->mover, 0, __ATOMIC_RELEASE);
+}
+
 /* Squeezes holes out, if no interrupted code holds a pointer to a record: it would find another one there. */
-static void compact(struct wtm_thread *thread)
+static void squeeze(struct wtm_thread *thread)
 {
     struct wtm_record *top = thread->top;
     if (thread->closing)
@@ -110,6 +135,14 @@ static void compact(struct wtm_thread *thread)
         r->sp = WTM_SP_NONE;
 }
 
+static void compact(struct wtm_thread *thread)
+{
+    int locked = lock_records(thread);
+    squeeze(thread);
+    unlock_records(thread, locked);
+}
+
+
 static struct wtm_way_back *way_of(const struct wtm_thread *thread, uint64_t sp)
 {
     return &thread->ways[(sp >> 3 ^ sp >> 13) % WTM_WAYS];
@@ -120,7 +153,7 @@ static struct wtm_way_back *way_of(const struct wtm_thread *thread, uint64_t sp)
 static void remember_way(const struct wtm_thread *thread, const struct wtm_record *record)
 {
     uint64_t sp = record->sp;
-    if (sp <= WTM_SP_HOLE || (on_native(thread, sp) && *(const uint64_t *)(sp - 8) != (uintptr_t)wtm_return_point))
+    if (sp <= WTM_SP_ADOPTED || (on_native(thread, sp) && *(const uint64_t *)(sp - 8) != (uintptr_t)wtm_return_point))
         return;
     *way_of(thread, sp) = (struct wtm_way_back){sp, record->return_minus_1};
 }
@@ -132,6 +165,14 @@ static void leave(const struct wtm_thread *thread, struct wtm_record *record)
     record->sp = WTM_SP_HOLE;
 }
 
+/* Counted by the thread in which it returned. */
+static void drop_adopted(struct wtm_record *record)
+{
+    if (record->local)
+        unlink_open(record);
+    record->sp = WTM_SP_HOLE;
+}
+
 void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
 {
     if (thread->busy)
@@ -140,6 +181,8 @@ void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
     int native = on_native(thread, sp), holes = 0;
     struct wtm_record *top = thread->top, *oldest_left = NULL;
     for (struct wtm_record *r = top; r > thread->base; r--) {
+        if (r->sp == WTM_SP_ADOPTED)
+            drop_adopted(r);
         if (r->sp == WTM_SP_HOLE)
             holes = 1;
         if (r->sp <= WTM_SP_HOLE)
@@ -171,6 +214,8 @@ void wtm_records_abandon(struct wtm_thread *thread)
     int known = thread->stack_high != thread->stack_low;
     thread->closing = NULL;
     for (struct wtm_record *r = thread->top; r > thread->base; r--) {
+        if (r->sp == WTM_SP_ADOPTED)
+            drop_adopted(r);
         if (r->sp == WTM_SP_HOLE || (r->sp != WTM_SP_NONE && known && !on_native(thread, r->sp)))
             continue; /* a fiber may go on in another thread */
         close_abnormal(r); /* no way back is kept: the stack may be unmapped, and nobody returns to it */
@@ -280,8 +325,13 @@ static enum wtm_entry_action judge_open(struct wtm_thread *thread, struct wtm_lo
         return count_recursive(thread, local);
     for (struct wtm_record *r = local->open, *outer; r; r = outer) {
         outer = r->outer;
-        if (!r->local) /* closed by another thread, or just being closed */
+        if (!r->local) /* just being closed */
             continue;
+        if (r->sp == WTM_SP_ADOPTED && !thread->busy) {
+            drop_adopted(r);
+            compact(thread);
+            return WTM_ENTRY_RETRY;
+        }
         if (is_recursion(thread, r, sp)) {
             /* Nested timing ends where the very slot is open already: chains of tail calls stay bounded. */
             if (wtm_hot.nest && r->sp != sp && r->sp != WTM_SP_NONE) {
@@ -370,32 +420,48 @@ void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, in
     wtm_direction_restore(direction);
 }
 
-/* A call that began in another thread (a fiber that moved): its record becomes ours, its function's cell too. */
-static struct wtm_record *adopt(struct wtm_thread *thread, uint64_t sp)
+/* In this thread's own cell: a cell has one writer. */
+static void count_late(struct wtm_thread *thread, uint32_t index)
 {
-    for (struct wtm_thread *other = wtm_threads; other; other = other->next) {
-        if (other == thread)
+    struct wtm_probe probe = {.index = index, .local_offset = index * (uint32_t)sizeof(struct wtm_local)};
+    struct wtm_local *local = (struct wtm_local *)((char *)thread->locals + probe.local_offset);
+    if (index < thread->local_capacity && (local->cell || !wtm_cell_create(thread, &probe, local)))
+        wtm_increment(&local->cell->late);
+}
+
+static struct wtm_record *take_from(struct wtm_thread *thread, struct wtm_thread *other, uint64_t sp)
+{
+    for (struct wtm_record *r = other->top; r > other->base; r--) {
+        if (r->sp != sp)
             continue;
-        for (struct wtm_record *r = other->top; r > other->base; r--) {
-            if (r->sp != sp)
-                continue;
-            struct wtm_record *mine = thread->top + 1;
-            if (mine >= thread->limit)
-                return NULL;
-            struct wtm_local *local = r->local;
-            thread->top = mine;
-            mine->return_minus_1 = r->return_minus_1;
-            mine->local = NULL;
-            mine->sp = sp;
-            if (local && local->cell)
-                local->cell->late++;
-            r->local = NULL; /* its owner finds it closed */
-            __atomic_signal_fence(__ATOMIC_RELEASE);
-            r->sp = WTM_SP_NONE;
-            return mine;
-        }
+        struct wtm_record *mine = thread->top + 1;
+        if (mine >= thread->limit)
+            return NULL;
+        const struct wtm_local *local = r->local;
+        thread->top = mine;
+        mine->return_minus_1 = r->return_minus_1;
+        mine->local = NULL;
+        mine->sp = sp;
+        if (local && local->cell)
+            count_late(thread, local->index);
+        __atomic_store_n(&r->sp, WTM_SP_ADOPTED, __ATOMIC_RELEASE);
+        return mine;
     }
     return NULL;
+}
+
+/* A call that began in another thread (a fiber that moved): its way back becomes ours. */
+static struct wtm_record *adopt(struct wtm_thread *thread, uint64_t sp)
+{
+    struct wtm_record *mine = NULL;
+    for (struct wtm_thread *other = wtm_threads; other && !mine; other = other->next) {
+        if (other == thread)
+            continue;
+        int locked = lock_records(other);
+        mine = take_from(thread, other, sp);
+        unlock_records(other, locked);
+    }
+    return mine;
 }
 
 /* The call was counted as left already; it only needs its way back. */

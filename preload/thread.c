@@ -164,6 +164,8 @@ static int grow_locals(struct wtm_thread *thread)
 static void start_anew(struct wtm_thread *thread)
 {
     for (struct wtm_thread *t = wtm_threads; t; t = t->next)
+        t->mover = 0;
+    for (struct wtm_thread *t = wtm_threads; t; t = t->next)
         if (t != thread) {
             t->fs_base = 0;
             t->ended = 1;

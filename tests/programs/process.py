@@ -139,3 +139,15 @@ def _(t):
     expect(report.data['process']['wall_ns'] > 30e6, f"the run of 30 ms has {report.data['process']['wall_ns']} ns")
     expect_equal([name for name in os.listdir(t.folder) if name.endswith('.prof')], [f'out.{report.data["process"]["pid"]}.prof'],
                  'profiles')
+
+
+@SUITE.test('coroutines that are resumed by one thread after another: every return finds its way, every call is counted')
+def _(t):
+    program = t.build('wander.c', '-pthread')
+    expected = t.run([program]).out
+    for round in range(5):
+        run, report = t.report_of([program], 'main:leave,main:step,main:between', t.sub(str(round)))
+        expect_equal(run.out, expected, 'output')
+        rows = [report.one(name) for name in ('leave', 'step')]
+        expect_equal([(row['calls'], row['recursive'], row['abnormal'], row['open']) for row in rows], [(800, 0, 0, 0)] * 2,
+                     'calls, recursive, abnormal, open')
