@@ -94,7 +94,7 @@ static void *work(void *argument)
 int main(void)
 {
     pthread_t threads[THREADS];
-    long sum = 0;
+    volatile long sum = 0; /* getcontext returns twice */
     for (int i = 0; i < FIBERS; i++) {
         fibers[i].id = waiting[i] = i;
         getcontext(&fibers[i].own);
