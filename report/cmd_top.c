@@ -8,7 +8,6 @@
 #include "report/rows.h"
 #include "common/table.h"
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -88,7 +87,7 @@ static int pause_or_quit(double seconds)
     while (left > 0 && !interrupted) {
         struct pollfd input = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
         char key;
-        int ready = poll(&input, 1, (int)(left < 1000 ? ceil(left * 1000) : 1000000));
+        int ready = poll(&input, 1, (int)(left < 1000 ? left * 1000 + 1 : 1000000));
         if (ready > 0 && (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q'))
             return 1;
         clock_gettime(CLOCK_MONOTONIC, &now);

@@ -8,7 +8,7 @@ set -eu
 
 build="build-essential meson ninja-build pkg-config python3 binutils libcapstone-dev uthash-dev libiberty-dev liblzma-dev
     libjson-c-dev zlib1g-dev libunwind-dev sqlite3 libsqlite3-0"
-tests="libcriterion-dev libunwind8 libunwind-14 clang gdb valgrind redis-server redis-tools perl bash strace procps
+tests="libcriterion-dev libunwind8 libunwind-14 clang libclang-rt-dev gdb valgrind redis-server redis-tools perl bash strace procps
     libjemalloc2 libtcmalloc-minimal4
     libc6-dbg libzydis-dev libssl3 libstdc++6 libpython3.11-testsuite"
 
