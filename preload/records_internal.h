@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * What records.c, adopt.c and slow.c share. Rules of hot.h. */
+#ifndef WTM_PRELOAD_RECORDS_INTERNAL_H
+#define WTM_PRELOAD_RECORDS_INTERNAL_H
+
+#include "preload/records.h"
+
+static inline int wtm_on_native(const struct wtm_thread *thread, uint64_t sp)
+{
+    return sp > thread->stack_low && sp <= thread->stack_high;
+}
+
+/* Moving records, and taking one out of another thread's, exclude each other. lock gives 1 when unlock must undo it. */
+int wtm_records_lock(struct wtm_thread *thread) WTM_HIDDEN;
+void wtm_records_unlock(struct wtm_thread *thread, int locked) WTM_HIDDEN;
+/* The copy is complete before the original goes; chains of open calls follow. */
+void wtm_record_move(struct wtm_record *to, struct wtm_record *from) WTM_HIDDEN;
+/* Squeezes holes out, if no interrupted code holds a pointer to a record. */
+void wtm_records_compact(struct wtm_thread *thread) WTM_HIDDEN;
+/* Closes a call as abnormal and makes a hole of its record; its way back is kept. */
+void wtm_record_leave(const struct wtm_thread *thread, struct wtm_record *record) WTM_HIDDEN;
+/* Makes a hole of a record whose call returned in another thread. */
+void wtm_record_drop_adopted(struct wtm_record *record) WTM_HIDDEN;
+/* The thread's own record for this stack pointer, the newest if there are several, or NULL. */
+const struct wtm_record *wtm_record_at(const struct wtm_thread *thread, uint64_t sp) WTM_HIDDEN;
+/* Where the way back of a call with this stack pointer is kept. */
+struct wtm_way_back *wtm_way_of(const struct wtm_thread *thread, uint64_t sp) WTM_HIDDEN;
+
+#endif
