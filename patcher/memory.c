@@ -13,10 +13,46 @@ struct wtm_pool_chunk {
     size_t padding;
 };
 
+/* A few small mappings that were given back, for the next one that wants as much: one batch takes and gives some dozen of
+ * two sizes, and each munmap costs more than clearing them. For one thread at a time, as all of the patcher is. */
+enum { KEPT = 6 };
+static struct {
+    void *pages;
+    size_t bytes;
+} spare[KEPT];
+
+static void *take_kept(size_t bytes)
+{
+    for (int i = 0; i < KEPT; i++) {
+        if (!spare[i].pages || spare[i].bytes != bytes)
+            continue;
+        void *pages = spare[i].pages;
+        spare[i].pages = NULL;
+        memset(pages, 0, bytes);
+        return pages;
+    }
+    return NULL;
+}
+
+static int keep(void *pages, size_t bytes)
+{
+    for (int i = 0; i < KEPT && bytes <= CHUNK_BYTES; i++) {
+        if (spare[i].pages)
+            continue;
+        spare[i].pages = pages;
+        spare[i].bytes = bytes;
+        return 1;
+    }
+    return 0;
+}
+
 void *wtm_pages_take(size_t bytes)
 {
     if (bytes > (size_t)1 << 46)
         return NULL;
+    void *old = take_kept(wtm_page_up(bytes));
+    if (old)
+        return old;
     /* Small ones are used whole, and one call is cheaper than a fault for each page. */
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | (bytes <= CHUNK_BYTES ? MAP_POPULATE : 0);
     long at = wtm_sys_mmap(NULL, wtm_page_up(bytes), PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -25,7 +61,7 @@ void *wtm_pages_take(size_t bytes)
 
 void wtm_pages_give(void *pages, size_t bytes)
 {
-    if (pages)
+    if (pages && !keep(pages, wtm_page_up(bytes)))
         wtm_sys_munmap(pages, wtm_page_up(bytes));
 }
 
