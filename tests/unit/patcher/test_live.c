@@ -182,6 +182,9 @@ Test(live, without_traps, .timeout = 60)
         cr_expect_eq(requests[f].refusal, f == 1 || f == 3 ? WTM_REFUSED_NONE : WTM_REFUSED_BUSY, "%u",
                      f);
     }
+    /* The threads may not have had a turn yet; they must come through the patched bytes before it ends. */
+    for (unsigned waited_ms = 0; !__atomic_load_n(&contexts[1].count, __ATOMIC_ACQUIRE) && waited_ms < 20000; waited_ms++)
+        usleep(1000);
     end();
     cr_expect_gt(contexts[1].count, 0);
 }
