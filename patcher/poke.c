@@ -27,8 +27,10 @@ static int by_address(const void *left, const void *right)
     return l->at < r->at ? -1 : l->at > r->at;
 }
 
-/* How a page is mapped; r-x of its own when the list of mappings cannot be had. */
-static struct wtm_page_run page_run(const struct wtm_vector *mappings, uintptr_t page)
+enum { BRIDGED_BYTES = 512 * 1024 };
+
+/* How a page is mapped, and where its mapping starts; r-x of its own when the list of mappings cannot be had. */
+static struct wtm_page_run page_run(const struct wtm_vector *mappings, uintptr_t page, uintptr_t *mapping_start)
 {
     const struct wtm_mapping *mapping = mappings->items;
     size_t low = 0, high = mappings->count;
@@ -43,6 +45,7 @@ static struct wtm_page_run page_run(const struct wtm_vector *mappings, uintptr_t
     if (low < mappings->count && mapping[low].start <= page) {
         run.protection = mapping[low].protection;
         run.shared = mapping[low].shared;
+        *mapping_start = mapping[low].start;
     }
     return run;
 }
@@ -52,8 +55,12 @@ static int add_page(struct wtm_vector *runs, const struct wtm_vector *mappings, 
     struct wtm_page_run *last = runs->count ? (struct wtm_page_run *)runs->items + (runs->count - 1) : NULL;
     if (last && page < last->end)
         return 0;
-    struct wtm_page_run run = page_run(mappings, page);
-    if (last && last->end == page && last->protection == run.protection && last->shared == run.shared) {
+    uintptr_t mapping_start = page;
+    struct wtm_page_run run = page_run(mappings, page, &mapping_start);
+    /* Pages of one mapping have one protection: those in between may change with them and back. Two calls for a long
+     * stretch cost less than two for each page, which split the mapping and join it again. */
+    int together = last && (last->end == page || (mapping_start <= last->start && page - last->end <= BRIDGED_BYTES));
+    if (together && last->protection == run.protection && last->shared == run.shared) {
         last->end = run.end;
         return 0;
     }
