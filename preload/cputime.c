@@ -28,11 +28,6 @@ static struct rseq *rseq_area(void)
     return (struct rseq *)(pointer + __rseq_offset);
 }
 
-enum wtm_cpu_source wtm_cpu_source(void)
-{
-    return source;
-}
-
 int wtm_cpu_is_cheap(void)
 {
     return source != WTM_CPU_GETTIME;

@@ -13,7 +13,6 @@
 /* Chooses the source. `wanted`: -1 for the best, else an enum wtm_cpu_source. `note` (of `bytes`) gets how it was chosen,
  * in words. Gives the source. Start-up only; sleeps 0.1 ms once where rseq is tried. */
 enum wtm_cpu_source wtm_cpu_choose(int wanted, char *note, size_t bytes) WTM_HIDDEN;
-enum wtm_cpu_source wtm_cpu_source(void) WTM_HIDDEN;
 
 /* Sets up the calling thread's block. */
 void wtm_cpu_attach(struct wtm_thread *thread) WTM_HIDDEN;

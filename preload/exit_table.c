@@ -33,18 +33,10 @@ static int to_file(void *context, const char *text, size_t bytes)
     return wtm_log_write_to(*(int *)context, text, bytes);
 }
 
-static uint64_t calls_of(const struct wtm_summary *summary)
-{
-    uint64_t calls = 0;
-    for (size_t i = 0; i < summary->row_count; i++)
-        calls += summary->rows[i].calls;
-    return calls;
-}
-
 /* A child that called nothing says nothing: most children are about to exec. */
 static int is_silent(const struct wtm_summary *summary)
 {
-    return wtm_process.forked && !wtm_settings.verbose && !calls_of(summary);
+    return wtm_process.forked && !wtm_settings.verbose && !summary->called;
 }
 
 static int open_file(void)

@@ -130,7 +130,6 @@ struct wtm_hot {
     int64_t recursive_ticks; /* of a withdrawn call */
     uint64_t epoch;          /* counts resets */
     uint32_t nest;           /* WTM_RECURSION=nest */
-    uint32_t strict_order;
 };
 extern struct wtm_hot wtm_hot WTM_HIDDEN;
 

@@ -30,7 +30,6 @@ static struct wtm_arena arena; /* for the life of the process */
 static struct entry *entries;
 static struct entry *buckets[4096]; /* by address */
 static uint32_t index_count;
-static size_t ready_count;
 
 static struct entry **bucket_of(uintptr_t address)
 {
@@ -119,7 +118,6 @@ void wtm_probes_ready(struct wtm_probe *probe)
     e->same_bucket = *bucket;
     *bucket = e;
     __atomic_store_n(&entries, e, __ATOMIC_RELEASE);
-    ready_count++;
 }
 
 void wtm_probes_drop(struct wtm_probe *probe)
@@ -154,7 +152,6 @@ void wtm_probes_unloaded(uintptr_t bias)
                 break;
             }
         }
-        ready_count--;
     }
 }
 
@@ -205,11 +202,6 @@ void wtm_probes_forked(void)
     for (struct entry *e = entries; e; e = e->next)
         e->chunk = NULL;
     missing_patterns = NULL;
-}
-
-size_t wtm_probes_count(void)
-{
-    return ready_count;
 }
 
 void wtm_probes_refused(const char *name, const char *mangled, const char *module, uintptr_t address, enum wtm_refusal reason)

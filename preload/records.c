@@ -25,11 +25,18 @@ struct wtm_record *wtm_records_caller(struct wtm_thread *thread, struct wtm_reco
     return nearest;
 }
 
-void wtm_records_unlink(struct wtm_record *record)
+/* The next newer open call of the same function, or NULL. */
+static struct wtm_record *inner_of(const struct wtm_record *record)
 {
     struct wtm_record *inner = record->local->open;
     while (inner && inner->outer != record)
         inner = inner->outer;
+    return inner;
+}
+
+void wtm_records_unlink(struct wtm_record *record)
+{
+    struct wtm_record *inner = inner_of(record);
     if (inner)
         inner->outer = record->outer;
 }
@@ -62,16 +69,11 @@ void wtm_record_move(struct wtm_record *to, struct wtm_record *from)
     *to = *from;
     if (!local)
         return;
-    if (local->open == from) {
+    struct wtm_record *inner = inner_of(from);
+    if (local->open == from)
         local->open = to;
-    } else {
-        for (struct wtm_record *inner = local->open; inner; inner = inner->outer) {
-            if (inner->outer == from) {
-                inner->outer = to;
-                break;
-            }
-        }
-    }
+    else if (inner)
+        inner->outer = to;
 }
 
 /* Moving records, and taking one out of another thread's, exclude each other. Pushing and popping need no lock: they touch
@@ -134,7 +136,6 @@ void wtm_records_compact(struct wtm_thread *thread)
     squeeze(thread);
     wtm_records_unlock(thread, locked);
 }
-
 
 struct wtm_way_back *wtm_way_of(const struct wtm_thread *thread, uint64_t sp)
 {
