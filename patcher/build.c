@@ -114,6 +114,15 @@ static struct wtm_detail *new_detail(struct wtm_batch *batch, const struct wtm_p
     return detail;
 }
 
+static void note_inner(const struct wtm_plan *plan, const struct wtm_slot *slot, struct wtm_detail *detail)
+{
+    uintptr_t changed_end = plan->place.site + plan->move.changed;
+    detail->running = plan->running;
+    for (unsigned i = 1; plan->running && i < plan->move.count && plan->move.insns[i].address < changed_end; i++)
+        detail->inner[detail->inner_count++] =
+            (struct wtm_inner){plan->move.insns[i].address, slot->body + wtm_relocate_offset(&plan->move, i)};
+}
+
 static enum wtm_refusal build(struct wtm_planner *planner, struct wtm_batch *batch, const struct wtm_plan *plan,
                               struct wtm_patch_request *request, size_t expected)
 {
@@ -127,6 +136,7 @@ static enum wtm_refusal build(struct wtm_planner *planner, struct wtm_batch *bat
         return refusal;
     fill_patch(plan, &slot, detail, request, request->patch);
     detail->block = slot.block;
+    note_inner(plan, &slot, detail);
     if (site_bytes(plan, slot.stub, request->patch) | make_edits(plan, slot.stub, slot.body, detail)) {
         request->patch->detail = NULL;
         wtm_near_release(slot.block);

@@ -68,7 +68,7 @@ static int edits_are_single(const struct wtm_patch *patch)
 {
     const struct wtm_detail *detail = patch->detail;
     for (unsigned i = detail->island_count; i < detail->edit_count; i++)
-        if (!wtm_text_is_one_word(detail->edits[i].at, detail->edits[i].bytes))
+        if (!wtm_text_is_one_store(detail->edits[i].at, detail->edits[i].bytes))
             return 0;
     return 1;
 }
@@ -107,7 +107,9 @@ static void fill_live(struct wtm_live_write *write, const struct wtm_patch *patc
                                      .count = patch->changed,
                                      .resume = patch->body,
                                      .first = *(const uint8_t *)patch->site,
-                                     .one_instruction = reverting ? detail->one_jump : detail->one_instruction};
+                                     .one_instruction = reverting ? detail->one_jump : detail->one_instruction,
+                                     .inner = reverting || !detail->running ? NULL : detail->inner,
+                                     .inner_count = detail->inner_count};
 }
 
 /* Islands stand before the entries lead to them, and stay for good: a thread may be on its way through one. Loops are
@@ -234,4 +236,9 @@ void wtm_patch_forget(struct wtm_patch *const *patches, size_t count)
         patches[i]->committed = 0;
         wtm_batch_drop(patches[i]);
     }
+}
+
+int wtm_patch_is_one_store(const struct wtm_patch *patch)
+{
+    return wtm_text_is_one_store(patch->site, patch->changed);
 }

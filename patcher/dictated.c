@@ -11,6 +11,7 @@ enum { TRAP = 0xcc };
 struct dictated {
     struct dictated *next;
     uintptr_t start, end;
+    uintptr_t used_end; /* behind the last piece, since the pages were opened */
     unsigned pieces;
     int sealed;
 };
@@ -38,6 +39,7 @@ static struct dictated *own_pages(uintptr_t at, size_t bytes)
             return NULL;
         memset(start, TRAP, length);
         pages->sealed = 0;
+        pages->used_end = pages->start;
         return pages;
     }
     return NULL;
@@ -50,7 +52,7 @@ static struct dictated *new_pages(uintptr_t at, size_t bytes)
     if (!pages || wtm_sys_failed(wtm_gap_map_at(start, end - start)))
         return NULL;
     memset((void *)start, TRAP, end - start);
-    *pages = (struct dictated){.next = all_pages, .start = start, .end = end};
+    *pages = (struct dictated){.next = all_pages, .start = start, .end = end, .used_end = start};
     all_pages = pages;
     return pages;
 }
@@ -63,7 +65,19 @@ uint8_t *wtm_dictated_take(uintptr_t at, size_t bytes)
     if (!pages)
         return NULL;
     pages->pieces++;
+    if (at + bytes > pages->used_end)
+        pages->used_end = at + bytes;
     return (uint8_t *)at;
+}
+
+const void *wtm_dictated_open(const void *after, struct wtm_code_range *free)
+{
+    const struct dictated *pages = after ? ((const struct dictated *)after)->next : all_pages;
+    while (pages && pages->sealed)
+        pages = pages->next;
+    if (pages)
+        *free = (struct wtm_code_range){pages->used_end, pages->end};
+    return pages;
 }
 
 void wtm_dictated_release(uintptr_t at)

@@ -12,6 +12,11 @@ uint8_t *wtm_dictated_take(uintptr_t at, size_t bytes);
 /* What was taken at `at` is no longer in use; pages without any use are used anew. */
 void wtm_dictated_release(uintptr_t at);
 
+/* Pages that are not sealed yet, one after the other: the next behind `after` (NULL: the first), NULL at the end; `free` is what
+ * lies behind all that was taken there. */
+struct wtm_code_range;
+const void *wtm_dictated_open(const void *after, struct wtm_code_range *free);
+
 /* For near.c. */
 int wtm_dictated_seal(void);
 int wtm_dictated_owns(uintptr_t address);

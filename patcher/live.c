@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The protocol, for all entries of one call together:
- *   1. int3 over each first byte; every core is made to see it (membarrier SYNC_CORE). Whoever comes now traps, and
- *      the caller's SIGTRAP handler sends it on by wtm_patch_trap(), to the relocated copy. No thread can get inside the
- *      bytes any more.
+ * The protocols.
+ *
+ * Prepared for code that runs (there is an int3 among the new bytes wherever a thread can stand): one store, if they lie in
+ * one cache line. Each core then runs the old or the new ones (Chamith and others: Living on the edge, PLDI 2016). A
+ * thread that stood inside traps when it goes on, and the caller's SIGTRAP handler sends it to the relocated copy by
+ * wtm_patch_trap(). Nobody who comes to the first byte ever traps. Across two lines: an int3 over the first byte and at the
+ * inner places; the other bytes; the first byte; all cores are made to see each step (membarrier SYNC_CORE).
+ *
+ * Others, for all entries of one call together:
+ *   1. int3 over each first byte. Whoever comes now traps. No thread can get inside the bytes any more.
  *   2. the caller says in which of them a thread stands already; these get their first byte back.
- *   3. the bytes behind the first; all cores see them. 4. the first byte; all cores see it.
- * Without a trap handler, or without membarrier: one aligned 8-byte store, for bytes that are one instruction now. Each
- * core then runs the old or the new one (Chamith and others: Living on the edge, PLDI 2016); the rest is busy. */
+ *   3. the bytes behind the first. 4. the first byte.
+ * Without help: one store, for bytes that are one instruction now; the rest is busy. */
 #include "patcher/live.h"
 #include "patcher/memory.h"
 #include "patcher/patcher.h"
@@ -81,17 +86,25 @@ static int sync_cores(void)
 
 static int can_trap(void)
 {
-    return live.stand_clear && wtm_syscall3(SYS_membarrier, MEMBARRIER_REGISTER_SYNC_CORE, 0, 0) == 0;
+    return (live.traps || live.stand_clear) && wtm_syscall3(SYS_membarrier, MEMBARRIER_REGISTER_SYNC_CORE, 0, 0) == 0;
+}
+
+/* Nobody stands inside, or whoever does finds a trap. */
+static int can_be_one_store(const struct wtm_live_write *write)
+{
+    return (write->one_instruction || (write->inner && (live.traps || !write->inner_count))) &&
+           wtm_text_is_one_store(write->at, write->count);
 }
 
 static void write_single(struct wtm_live_write *write)
 {
-    write->busy = !write->one_instruction || !wtm_text_is_one_word(write->at, write->count);
+    for (unsigned i = 0; i < write->inner_count && write->inner; i++)
+        write->busy |= note_trap(write->inner[i].at, write->inner[i].resume) < 0;
     if (!write->busy)
         wtm_text_write(write->at, write->bytes, write->count);
 }
 
-static int ask_caller(struct wtm_live_write *writes, size_t count)
+static int ask_caller(struct wtm_live_write *const *writes, size_t count)
 {
     size_t bytes = count * (sizeof(struct wtm_code_range) + 1);
     struct wtm_code_range *ranges = wtm_pages_take(bytes);
@@ -99,41 +112,68 @@ static int ask_caller(struct wtm_live_write *writes, size_t count)
         return -ENOMEM;
     uint8_t *busy = (uint8_t *)(ranges + count);
     for (size_t i = 0; i < count; i++)
-        ranges[i] = (struct wtm_code_range){writes[i].at + 1, writes[i].at + writes[i].count};
-    int result = live.stand_clear(live.context, ranges, busy, count);
+        ranges[i] = (struct wtm_code_range){writes[i]->at + 1, writes[i]->at + writes[i]->count};
+    int result = live.stand_clear ? live.stand_clear(live.context, ranges, busy, count) : -ENOSYS;
     for (size_t i = 0; i < count; i++)
-        if (result < 0 || busy[i])
-            writes[i].busy = 1;
+        if ((result < 0 || busy[i]) && !writes[i]->inner)
+            writes[i]->busy = 1;
     wtm_pages_give(ranges, bytes);
-    return result;
+    return 0;
 }
 
-int wtm_live_write(struct wtm_live_write *writes, size_t count)
+/* The traps first, then the bytes: a trap without an entry ends the program. */
+static void note_traps(struct wtm_live_write *write)
 {
-    if (!can_trap()) {
-        for (size_t i = 0; i < count; i++)
-            write_single(&writes[i]);
-        return 0;
-    }
+    write->busy = note_trap(write->at, write->resume) < 0;
+    for (unsigned i = 0; i < write->inner_count && write->inner; i++)
+        write->busy |= note_trap(write->inner[i].at, write->inner[i].resume) < 0;
+    if (write->busy)
+        return;
+    wtm_text_write(write->at, &int3, 1);
+    for (unsigned i = 0; i < write->inner_count && write->inner; i++)
+        wtm_text_write(write->inner[i].at, &int3, 1);
+}
+
+static int write_in_steps(struct wtm_live_write *const *writes, size_t count)
+{
     for (size_t i = 0; i < count; i++)
-        writes[i].busy = note_trap(writes[i].at, writes[i].resume) < 0;
-    for (size_t i = 0; i < count; i++)
-        if (!writes[i].busy)
-            wtm_text_write(writes[i].at, &int3, 1);
+        note_traps(writes[i]);
     int result = sync_cores();
     if (result == 0)
         result = ask_caller(writes, count);
     for (size_t i = 0; i < count; i++) {
-        writes[i].busy |= result < 0;
-        if (writes[i].busy)
-            wtm_text_write(writes[i].at, &writes[i].first, 1);
-        else if (writes[i].count > 1)
-            wtm_text_write(writes[i].at + 1, writes[i].bytes + 1, writes[i].count - 1);
+        struct wtm_live_write *write = writes[i];
+        write->busy |= result < 0 && !write->inner;
+        if (write->busy)
+            wtm_text_write(write->at, &write->first, 1);
+        else if (write->count > 1)
+            wtm_text_write(write->at + 1, write->bytes + 1, write->count - 1);
     }
     sync_cores();
     for (size_t i = 0; i < count; i++)
-        if (!writes[i].busy)
-            wtm_text_write(writes[i].at, writes[i].bytes, 1);
+        if (!writes[i]->busy)
+            wtm_text_write(writes[i]->at, writes[i]->bytes, 1);
     sync_cores();
     return result < 0 ? result : 0;
+}
+
+int wtm_live_write(struct wtm_live_write *writes, size_t count)
+{
+    int trapping = can_trap(), result = 0;
+    size_t bytes = count * sizeof(struct wtm_live_write *), left = 0;
+    struct wtm_live_write **in_steps = wtm_pages_take(bytes);
+    for (size_t i = 0; i < count; i++) {
+        writes[i].busy = 0;
+        if (can_be_one_store(&writes[i]))
+            write_single(&writes[i]);
+        else if (trapping && in_steps)
+            in_steps[left++] = &writes[i];
+        else
+            writes[i].busy = 1;
+    }
+    if (left)
+        result = write_in_steps(in_steps, left);
+    if (in_steps)
+        wtm_pages_give(in_steps, bytes);
+    return result;
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "patcher/registry.h"
 
 /* One change of an entry. */
 struct wtm_live_write {
@@ -14,6 +15,8 @@ struct wtm_live_write {
     uintptr_t resume;         /* where a thread that comes here meanwhile goes on */
     uint8_t first;            /* the first byte that stood there */
     uint8_t one_instruction;  /* what stands there is one instruction: nobody can stand inside */
+    const struct wtm_inner *inner; /* prepared for code that runs: the int3s among `bytes`. NULL: not prepared so */
+    unsigned inner_count;
     uint8_t busy;             /* out: a thread stands inside, or it cannot be done safely: nothing changed */
 };
 

@@ -81,8 +81,10 @@ static int scan(struct wtm_planner *planner, const struct order *order, size_t c
 }
 
 /* Reasons that a change of fewer bytes, or of bytes elsewhere, can get around. */
-static int is_worth_another(enum wtm_refusal refusal)
+static int is_worth_another(enum wtm_refusal refusal, int running)
 {
+    if (running && (refusal == WTM_REFUSED_BUSY || refusal == WTM_REFUSED_NO_NEAR_MEMORY))
+        return 1;
     return refusal == WTM_REFUSED_TOO_SHORT || refusal == WTM_REFUSED_BRANCH_INSIDE ||
            refusal == WTM_REFUSED_UNDECODABLE || refusal == WTM_REFUSED_PREFIXED_BRANCH ||
            refusal == WTM_REFUSED_SHORT_LOOP || refusal == WTM_REFUSED_FOREIGN_HOOK;
@@ -96,11 +98,14 @@ static enum wtm_refusal try_ways(struct wtm_planner *planner, struct wtm_batch *
 {
     struct wtm_plan plan; /* some 3 KiB */
     memset(&plan.place, 0, sizeof plan.place);
+    plan.running = request->running;
     enum wtm_refusal first = wtm_plan_place(planner, request, &plan.place);
     if (first != WTM_REFUSED_NONE)
         return first;
     for (unsigned i = 0; i < way_count; i++) {
         enum wtm_refusal refusal = ways[i](planner, &plan);
+        if (refusal == WTM_REFUSED_NONE && plan.running)
+            refusal = wtm_plan_running(planner, &plan);
         if (refusal == WTM_REFUSED_NONE)
             refusal = wtm_build(planner, batch, &plan, request, expected);
         if (refusal == WTM_REFUSED_NONE)
@@ -131,11 +136,12 @@ static int second_round(struct wtm_planner *planner, struct wtm_batch *batch, st
     static way *const ways[] = {wtm_plan_jump5_island, wtm_plan_jump2, wtm_plan_punned};
     size_t left = 0;
     for (size_t i = 0; i < count; i++)
-        if (is_worth_another(requests[order[i].index].refusal) && !(left && order[left - 1].entry == order[i].entry))
+        if (is_worth_another(requests[order[i].index].refusal, requests[order[i].index].running) && !(left && order[left - 1].entry == order[i].entry))
             order[left++] = order[i];
     if (!left)
         return 0;
-    wtm_gap_read_kept(&planner->kept);
+    if (!planner->kept.stack.end)
+        wtm_gap_read_kept(&planner->kept);
     if (!is_few)
         result = scan(planner, order, left, 1);
     for (size_t i = 0; i < left && result == 0; i++) {
@@ -147,6 +153,14 @@ static int second_round(struct wtm_planner *planner, struct wtm_batch *batch, st
             request->refusal = first;
     }
     return result;
+}
+
+static int any_runs(const struct wtm_patch_request *requests, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (requests[i].running)
+            return 1;
+    return 0;
 }
 
 /* What was built cannot be used. */
@@ -181,6 +195,8 @@ int wtm_patch_prepare(const struct wtm_code_module *module, struct wtm_patch_req
     if (result == 0)
         result = scan(&planner, order.items, order.count, count <= FEW_REQUESTS);
     if (result == 0) {
+        if (any_runs(requests, count))
+            wtm_gap_read_kept(&planner.kept);
         first_round(&planner, batch, requests, order.items, order.count);
         second_round(&planner, batch, requests, order.items, order.count); /* without it: refused as they were */
     }

@@ -74,6 +74,7 @@ struct wtm_patch_request {
     size_t size;                /* in: its size, 0 when unknown */
     uintptr_t hook;             /* in: where the armed stub jumps to */
     void *context;              /* in: in r11 there */
+    uint8_t running;            /* in: threads may be in the function when it is committed; see wtm_patch_live.traps */
     struct wtm_patch *patch;    /* in: storage; filled when `refusal` is WTM_REFUSED_NONE */
     enum wtm_refusal refusal;   /* out */
 };
@@ -91,17 +92,23 @@ int wtm_patch_prepare(const struct wtm_code_module *module, struct wtm_patch_req
 int wtm_patch_commit(struct wtm_patch_request *requests, size_t count, int alone);
 
 /* Live changes of code that more than one instruction stands in need the caller's help: a SIGTRAP handler that sends a
- * thread on to wtm_patch_trap(), and an answer to the question whether some thread stands inside bytes that will change. */
+ * thread on to wtm_patch_trap(). For requests that were prepared as `running` that is all: wherever a thread can stand
+ * inside the bytes that change, it finds an int3 afterwards (the displacement is chosen so), and goes on in the relocated
+ * copy. For others somebody must say whether a thread stands inside. */
 struct wtm_patch_live {
-    /* Sets busy[i] when some thread's instruction pointer (or that of a frame a signal interrupted) lies in bytes[i];
+    uint8_t traps; /* the SIGTRAP handler is in place, and no thread that may come to the bytes blocks the signal */
+    /* NULL: nobody can tell. Sets busy[i] when some thread's instruction pointer (or that of a frame a signal interrupted) lies in bytes[i];
      * it may move the thread instead. Called with an int3 before each of them: no thread can get there any more.
      * Negative errno: nothing is known, all are busy. */
     int (*stand_clear)(void *context, const struct wtm_code_range *bytes, uint8_t *busy, size_t count);
     void *context;
 };
-/* Copied. NULL: no help; then only entries whose changed bytes are one instruction, in one aligned 8-byte word, can be
- * changed live, and the others get WTM_REFUSED_BUSY. */
+/* Copied. NULL: no help; then only entries whose changed bytes are one instruction, in one cache line, can be changed
+ * live, and the others get WTM_REFUSED_BUSY. */
 void wtm_patch_set_live(const struct wtm_patch_live *live);
+/* 1: it will be written by one store; 0: there will be an int3 at its first byte for a moment, which every call of it
+ * meets. For a request that was prepared as `running`. */
+int wtm_patch_is_one_store(const struct wtm_patch *patch);
 /* Where a thread that trapped at the int3 at `ip` (its instruction pointer less one) goes on; 0: not ours. It keeps the answer
  * after the commit, for threads whose signal comes late. Any thread, signal-safe. */
 uintptr_t wtm_patch_trap(uintptr_t ip);

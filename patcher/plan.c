@@ -232,7 +232,7 @@ enum wtm_refusal wtm_plan_jump5(const struct wtm_planner *planner, struct wtm_pl
     plan->island = plan->loop_island = 0;
     if (refusal == WTM_REFUSED_NONE && plan->short_loops) {
         /* rel8 does not reach the copy: a second jump right behind the first takes them there */
-        if (wtm_plan_window(planner, plan, 2 * WTM_JUMP, 0) != WTM_REFUSED_NONE)
+        if (plan->running || wtm_plan_window(planner, plan, 2 * WTM_JUMP, 0) != WTM_REFUSED_NONE)
             return WTM_REFUSED_SHORT_LOOP;
         refusal = wtm_plan_branches(planner, plan);
         plan->loop_island = plan->place.site + WTM_JUMP;

@@ -41,6 +41,7 @@ struct wtm_plan {
     unsigned loop_count, short_loops;
     uintptr_t island;      /* JUMP2: five free bytes that hold the long jump */
     uintptr_t loop_island; /* five bytes that take short loops to the copy: behind the jump, or free ones; or 0 */
+    uint8_t running;       /* threads may stand inside: they must find an int3 there, see punned.c */
     uint8_t *dictated;     /* PUNNED: where the jump leads, rw still */
     uint8_t pun_prefixes;  /* PUNNED: redundant prefix bytes before the jump */
     unsigned kept;        /* bytes from the site on that nobody else may change */
@@ -67,5 +68,16 @@ enum wtm_refusal wtm_plan_jump2(const struct wtm_planner *planner, struct wtm_pl
 enum wtm_refusal wtm_plan_jump5_island(const struct wtm_planner *planner, struct wtm_plan *plan);
 /* Takes the memory that the jump leads to: plan->dictated. */
 enum wtm_refusal wtm_plan_punned(const struct wtm_planner *planner, struct wtm_plan *plan);
+/* Makes what one of the others planned fit for code that runs: a jump over several instructions becomes a punned one, with
+ * an int3 wherever a thread can stand. */
+enum wtm_refusal wtm_plan_running(const struct wtm_planner *planner, struct wtm_plan *plan);
+
+/* What the displacement of a punned jump must be. */
+struct wtm_pun {
+    uint32_t fixed, mask; /* fixed: under the mask, which covers whole bytes */
+    uintptr_t end;        /* of the jump */
+};
+/* Takes WTM_FAR_JUMP_BYTES where the pun can point to, trying `tries` new places at most; NULL when there are none. */
+uint8_t *wtm_pun_place(const struct wtm_planner *planner, const struct wtm_pun *pun, unsigned tries);
 
 #endif

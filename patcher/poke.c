@@ -128,21 +128,54 @@ void wtm_text_close(struct wtm_text_access *access)
     wtm_vector_give(&access->runs);
 }
 
-int wtm_text_is_one_word(uintptr_t at, size_t count)
+enum { WORD = 8, LINE = 64 };
+
+int wtm_text_is_one_store(uintptr_t at, size_t count)
 {
-    return (at & 7) + count <= 8;
+    return count <= WORD && at % LINE + count <= LINE;
+}
+
+/* The eight bytes of the line that hold those: never across two lines, so a locked exchange of them is one store. It is
+ * aligned wherever that is possible. */
+static uint64_t *word_of(uintptr_t at, size_t count)
+{
+    if (at % WORD + count <= WORD)
+        return (uint64_t *)(at - at % WORD);
+    uintptr_t last = at - at % LINE + LINE - WORD;
+    return (uint64_t *)(at < last ? at : last);
+}
+
+/* Other bytes of the word may be what another thread of ours, or a debugger, changes meanwhile: compare and swap. The
+ * address need not be aligned, which C's atomics want. */
+static int swap_word(uint64_t *word, uint64_t *before, uint64_t after)
+{
+    uint8_t done;
+    __asm__ volatile("lock cmpxchgq %3, %1\n\tsete %0"
+                     : "=q"(done), "+m"(*word), "+a"(*before)
+                     : "r"(after)
+                     : "cc", "memory");
+    return done;
+}
+
+static void store_word(uintptr_t at, const uint8_t *bytes, size_t count)
+{
+    uint64_t *word = word_of(at, count), before, after;
+    unsigned first = (unsigned)(at - (uintptr_t)word);
+    __asm__ volatile("movq %1, %0" : "=r"(before) : "m"(*word));
+    do {
+        after = before;
+        for (size_t i = 0; i < count; i++) { /* no memcpy: it may be what is being written */
+            unsigned shift = 8 * (unsigned)(first + i);
+            after = (after & ~((uint64_t)0xff << shift)) | (uint64_t)bytes[i] << shift;
+        }
+    } while (!swap_word(word, &before, after));
 }
 
 int wtm_text_write(uintptr_t at, const uint8_t *bytes, size_t count)
 {
-    int one_store = wtm_text_is_one_word(at, count);
+    int one_store = wtm_text_is_one_store(at, count);
     if (one_store) {
-        uint64_t *word = (uint64_t *)(at & ~(uintptr_t)7), value = __atomic_load_n(word, __ATOMIC_RELAXED);
-        for (size_t i = 0; i < count; i++) { /* no memcpy: it may be what is being written */
-            unsigned shift = 8 * (unsigned)((at & 7) + i);
-            value = (value & ~((uint64_t)0xff << shift)) | (uint64_t)bytes[i] << shift;
-        }
-        __atomic_store_n(word, value, __ATOMIC_RELEASE);
+        store_word(at, bytes, count);
     } else {
         volatile uint8_t *to = (volatile uint8_t *)at;
         for (size_t i = 0; i < count; i++)

@@ -25,9 +25,10 @@ int wtm_text_is_open(const struct wtm_text_access *access, uintptr_t at, size_t 
 /* Protections as they were. */
 void wtm_text_close(struct wtm_text_access *access);
 
-/* Writes bytes of open text. Where they lie in one aligned 8-byte word, by one store; returns 1 then, else 0. */
+/* Writes bytes of open text. Where wtm_text_is_one_store(), by one; returns 1 then, else 0. */
 int wtm_text_write(uintptr_t at, const uint8_t *bytes, size_t count);
-/* They lie in one aligned 8-byte word. */
-int wtm_text_is_one_word(uintptr_t at, size_t count);
+/* At most eight bytes that lie in one cache line: processors fetch the old or the new ones as a whole, at any offset in the
+ * line (Chamith and others: Living on the edge, PLDI 2016; their measurements of Intel's and AMD's). */
+int wtm_text_is_one_store(uintptr_t at, size_t count);
 
 #endif

@@ -2,56 +2,46 @@
  * Punned jumps (Chamith, Svensson, Dalessandro and Newton: Instruction punning, PLDI 2017). Fewer than five bytes may
  * change; the last bytes of the jump's displacement are what stands there already and keeps its meaning for whoever
  * comes to it by another way. The stub goes where the displacement then points, if that is free. Redundant prefixes move
- * the displacement on and so give other places to try (Duck, Gao and Roychoudhury: E9Patch, PLDI 2020, tactic T1). */
+ * the displacement on and so give other places to try (Duck, Gao and Roychoudhury: E9Patch, PLDI 2020, tactic T1).
+ *
+ * Code that runs: a thread may stand in front of any instruction of the window, also for long (preempted, in a signal
+ * handler). Wherever that is inside the changed bytes, the displacement gets an int3 at that place (Chamith and others use
+ * such traps for the same purpose): the thread goes on in the relocated copy, whenever it comes. */
 #include "patcher/plan.h"
-#include "patcher/emit.h"
-#include "patcher/dictated.h"
 #include <string.h>
 
-enum { MOST_CHANGED = 4, MOST_PUNNED = 2048, TRIED_PAGES = 16 };
+enum { MOST_CHANGED = 4, MOST_PUNNED = 2048, TRIES = 16, TRIES_RUNNING = 64, TRAP = 0xcc };
 
-/* Each takes a page and a mapping of its own; a process has 65530 of those. */
+/* Each takes a page and a mapping of its own, if it comes badly; a process has 65530 of those. */
 static unsigned punned_count;
 
 /* Bytes that the displacement of a jump behind `prefixes` shares with what stays; each free byte gives it 256 times
  * as many places to point to. */
-struct pun {
-    uint32_t fixed;      /* the displacement with zeros for the free bytes */
-    unsigned free_bytes;
-    uintptr_t end;       /* of the jump */
-};
-
-static struct pun make_pun(uintptr_t site, unsigned changed, unsigned prefixes)
+static struct wtm_pun make_pun(uintptr_t site, unsigned changed, unsigned prefixes)
 {
-    struct pun pun = {.free_bytes = changed - prefixes - 1, .end = site + prefixes + WTM_JUMP};
-    memcpy(&pun.fixed, (const void *)(pun.end - 4), sizeof pun.fixed);
-    if (pun.free_bytes)
-        pun.fixed &= ~(uint32_t)0 << (8 * pun.free_bytes);
+    struct wtm_pun pun = {.end = site + prefixes + WTM_JUMP};
+    unsigned free_bytes = changed - prefixes - 1;
+    if (free_bytes < 4) {
+        memcpy(&pun.fixed, (const void *)(pun.end - 4), sizeof pun.fixed);
+        pun.mask = ~(uint32_t)0 << (8 * free_bytes);
+        pun.fixed &= pun.mask;
+    }
     return pun;
 }
 
-/* Walks the places that the pun can point to, page by page, and takes the first free one. */
-static uint8_t *take_place(const struct wtm_planner *planner, const struct pun *pun)
+/* Where threads run, each place in the changed bytes at which one can stand must hold an int3. Not 0 when it cannot be so:
+ * such a place lies before the displacement. */
+static int add_traps(const struct wtm_plan *plan, unsigned prefixes, struct wtm_pun *pun)
 {
-    uintptr_t low = pun->end + (uintptr_t)(intptr_t)(int32_t)pun->fixed;
-    uintptr_t places = (uintptr_t)1 << (8 * pun->free_bytes), step = WTM_PAGE_BYTES;
-    const struct wtm_code_range *span = &planner->module->span;
-    if (low >= span->start - WTM_PAGE_BYTES && low < span->end + WTM_PAGE_BYTES)
-        return NULL;
-    if (places > TRIED_PAGES * step)
-        step = places / TRIED_PAGES;
-    for (uintptr_t offset = 0; offset < places; offset += step) {
-        uintptr_t at = low + offset;
-        /* within what is free, rather the start of a page, so that one page is enough */
-        if (offset && wtm_page_up(at) < low + places)
-            at = wtm_page_up(at);
-        if (wtm_gap_is_kept(&planner->kept, wtm_page_down(at), wtm_page_up(at + WTM_FAR_JUMP_BYTES)))
-            continue;
-        uint8_t *code = wtm_dictated_take(at, WTM_FAR_JUMP_BYTES);
-        if (code)
-            return code;
+    uintptr_t displacement = pun->end - 4, site = plan->place.site;
+    for (unsigned i = 1; i < plan->move.count && plan->move.insns[i].address < site + plan->move.changed; i++) {
+        uintptr_t at = plan->move.insns[i].address;
+        if (at < displacement)
+            return -1;
+        pun->mask |= (uint32_t)0xff << (8 * (at - displacement));
+        pun->fixed |= (uint32_t)TRAP << (8 * (at - displacement));
     }
-    return NULL;
+    return 0;
 }
 
 /* The bytes that only stay as they are must exist, and nobody may change them later or have changed them. */
@@ -81,8 +71,10 @@ enum wtm_refusal wtm_plan_punned(const struct wtm_planner *planner, struct wtm_p
             unsigned kept = prefixes + WTM_JUMP;
             if (!tail_is_ours(planner, site + changed, site + kept))
                 break;
-            struct pun pun = make_pun(site, changed, prefixes);
-            plan->dictated = take_place(planner, &pun);
+            struct wtm_pun pun = make_pun(site, changed, prefixes);
+            if (plan->running && add_traps(plan, prefixes, &pun))
+                break;
+            plan->dictated = wtm_pun_place(planner, &pun, TRIES);
             if (!plan->dictated)
                 continue;
             plan->method = WTM_PATCH_PUNNED;
@@ -93,4 +85,28 @@ enum wtm_refusal wtm_plan_punned(const struct wtm_planner *planner, struct wtm_p
         }
     }
     return first;
+}
+
+enum wtm_refusal wtm_plan_running(const struct wtm_planner *planner, struct wtm_plan *plan)
+{
+    uintptr_t site = plan->place.site;
+    struct wtm_pun pun = make_pun(site, WTM_JUMP, 0);
+    if (plan->method == WTM_PATCH_PUNNED)
+        return WTM_REFUSED_NONE;
+    if (plan->move.count == 1 || plan->move.insns[1].address >= site + plan->move.changed)
+        return WTM_REFUSED_NONE; /* nobody can stand inside */
+    if (plan->move.changed != WTM_JUMP || add_traps(plan, 0, &pun))
+        return WTM_REFUSED_BUSY;
+    if (punned_count >= MOST_PUNNED)
+        return WTM_REFUSED_TOO_MANY;
+    enum wtm_refusal refusal;
+    if (!wtm_relocate_size(&plan->move, &refusal))
+        return refusal;
+    plan->dictated = wtm_pun_place(planner, &pun, TRIES_RUNNING);
+    if (!plan->dictated)
+        return WTM_REFUSED_NO_NEAR_MEMORY;
+    plan->method = WTM_PATCH_PUNNED;
+    plan->pun_prefixes = 0;
+    punned_count++;
+    return WTM_REFUSED_NONE;
 }

@@ -17,6 +17,12 @@ struct wtm_edit {
 
 struct wtm_batch;
 
+/* A place inside the changed bytes where a thread can stand, and where it goes on in the copy. */
+struct wtm_inner {
+    uintptr_t at, resume;
+};
+enum { WTM_MOST_INNER = 4 };
+
 /* What a patch's `detail` points to. */
 struct wtm_detail {
     struct wtm_batch *batch;
@@ -25,6 +31,9 @@ struct wtm_detail {
     unsigned edit_count, island_count;
     uintptr_t dictated;          /* PUNNED: where the jump leads, else 0 */
     uint8_t one_instruction;     /* the changed bytes lie in one instruction as they were */
+    uint8_t running;             /* there is an int3 at each of `inner` once they are changed */
+    uint8_t inner_count;
+    struct wtm_inner inner[WTM_MOST_INNER];
     uint8_t one_jump;            /* they are one jump once they are changed */
     uintptr_t kept_end;          /* bytes behind the changed ones that must stay as they are (punned), or site + changed */
 };

@@ -149,6 +149,15 @@ size_t wtm_relocate_size(const struct wtm_move *move, enum wtm_refusal *refusal)
     return *refusal == WTM_REFUSED_NONE ? bytes : 0;
 }
 
+size_t wtm_relocate_offset(const struct wtm_move *move, unsigned insn)
+{
+    enum wtm_refusal ignored = WTM_REFUSED_NONE;
+    size_t offset = 0;
+    for (unsigned i = 0; i < insn; i++)
+        offset += moved_size(&move->insns[i], &ignored);
+    return offset;
+}
+
 /* Where a branch to `target` goes once its window has moved. */
 static uintptr_t moved_target(const struct wtm_move *move, const uint8_t *const *places, const struct wtm_insn *insn)
 {

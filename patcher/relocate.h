@@ -23,6 +23,9 @@ struct wtm_move {
 /* Bytes that the copy takes, the jump back included; 0 when it cannot be moved, with the reason in `refusal`. */
 size_t wtm_relocate_size(const struct wtm_move *move, enum wtm_refusal *refusal);
 
+/* Where the copy of an instruction begins, from the copy's beginning on. */
+size_t wtm_relocate_offset(const struct wtm_move *move, unsigned insn);
+
 /* Writes it at `to`, where it will run. `capacity` is wtm_relocate_size(). */
 enum wtm_refusal wtm_relocate(const struct wtm_move *move, uint8_t *to, size_t capacity);
 

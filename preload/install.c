@@ -305,7 +305,7 @@ static int stand_clear(void *context, const struct wtm_code_range *bytes, uint8_
 int wtm_install_live(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count,
                      enum wtm_refusal *refusal, struct wtm_arena *arena)
 {
-    struct wtm_patch_live live = {stand_clear, &wtm_process};
+    struct wtm_patch_live live = {.stand_clear = stand_clear, .context = &wtm_process};
     uint64_t all = UINT64_MAX, before = 0;
     first_refusal = WTM_REFUSED_NONE;
     long blocked = wtm_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);

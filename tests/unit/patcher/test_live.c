@@ -13,19 +13,19 @@
 
 enum { THREADS = 2, FUNCTIONS = 6, ROUNDS = 12 };
 
-/* Several instructions in the first five bytes; one that spans them; one whose bytes cross a word; a short one with padding; a loop to the entry
- * that is re-aimed, its displacement aligned; one with the loop's displacement across two words. */
+/* Several instructions in the first five bytes; one that spans them; one whose bytes cross a cache line; a short one with padding; a loop to the entry
+ * that is re-aimed, its displacement aligned; one with the loop's displacement across two cache lines. */
 __asm__(".text\n.p2align 6, 0xcc\n"
         ".type live_several, @function\nlive_several: nop; nop; nop; lea 1(%rdi), %rax; ret\n"
         ".size live_several, . - live_several\n.p2align 6, 0xcc\n"
         ".type live_single, @function\nlive_single: lea 0x12345(%rdi), %rax; sub $0x12344, %rax; ret\n"
-        ".size live_single, . - live_single\n.p2align 6, 0xcc\n.skip 5, 0xcc\n"
+        ".size live_single, . - live_single\n.p2align 6, 0xcc\n.skip 61, 0xcc\n"
         ".type live_crossing, @function\nlive_crossing: lea 0x12345(%rdi), %rax; sub $0x12344, %rax; ret\n"
         ".size live_crossing, . - live_crossing\n.p2align 6, 0xcc\n"
         ".type live_short, @function\nlive_short: jmp live_crossing\n.size live_short, . - live_short\n.p2align 6, 0xcc\n"
         ".type live_loop, @function\nlive_loop: lea 0(%rdi), %rax; nop; xor $1, %cl; nop; nop; nop; nop\n"
         "test $1, %cl; .byte 0x0f, 0x84; .long live_loop - (. + 4); inc %rax; ret\n"
-        ".size live_loop, . - live_loop\n.p2align 6, 0xcc\n"
+        ".size live_loop, . - live_loop\n.p2align 6, 0xcc\n.skip 48, 0xcc\n"
         ".type live_torn, @function\nlive_torn: lea 0(%rdi), %rax; nop; nop; xor $1, %cl; test $1, %cl\n"
         ".byte 0x0f, 0x84; .long live_torn - (. + 4); inc %rax; ret\n"
         ".size live_torn, . - live_torn\n");
@@ -160,15 +160,15 @@ Test(live, with_traps, .timeout = 60)
     }
     requests[FUNCTIONS - 1].refusal = WTM_REFUSED_NONE;
     cr_assert_eq(wtm_patch_commit(&requests[FUNCTIONS - 1], 1, 0), 0);
-    cr_expect_eq(requests[FUNCTIONS - 1].refusal, WTM_REFUSED_BUSY, "a loop's displacement across two words");
+    cr_expect_eq(requests[FUNCTIONS - 1].refusal, WTM_REFUSED_BUSY, "a loop's displacement across two cache lines");
     end();
-    cr_expect_geq(asked, 2 * ROUNDS * (FUNCTIONS - 1));
+    cr_expect_geq(asked, 4 * ROUNDS, "several, loop, and the one across two lines both ways");
     cr_expect_gt(traps, 0, "no thread ever trapped: the test shows nothing");
     for (unsigned f = 0; f < FUNCTIONS - 1; f++)
         cr_expect_gt(contexts[f].count, 0, "%u was never counted", f);
 }
 
-/* Without help only single instructions in one word can be changed, padding behind them included. */
+/* Without help only single instructions in one cache line can be changed, padding behind them included. */
 Test(live, without_traps, .timeout = 60)
 {
     begin();
