@@ -139,6 +139,7 @@ int wtm_object_from_memory(struct wtm_object *object, const char *path, uintptr_
     if (!error)
         error = copy_segments(object, phdr, phdr_count, arena);
     object->loaded_phdr = phdr;
+    object->loaded_phdr_count = phdr_count;
     if (error)
         return error;
     struct wtm_elf_dynamic *dynamic = &wtm_object_detail(object)->dynamic;

@@ -45,6 +45,7 @@ struct wtm_object {
     const Elf64_Phdr *phdr; /* validated copy in the arena */
     const Elf64_Phdr *loaded_phdr; /* where the loader says they are: identifies a loaded object */
     unsigned phdr_count;
+    unsigned loaded_phdr_count; /* at loaded_phdr; the copy leaves out what cannot be */
     unsigned char build_id[32];
     unsigned build_id_bytes; /* 0: none */
     const char

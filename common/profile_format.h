@@ -84,6 +84,24 @@ struct wtm_profile_header {
 };
 _Static_assert(sizeof(struct wtm_profile_header) <= WTM_PROFILE_HEADER_BYTES, "the header is one page");
 
+/* Requests from outside, in the header's page. One client at a time: it takes `state` from IDLE to TAKEN and writes `client`, the
+ * request, and ASKED; then it sends one of the control signals, queued, with WTM_REQUEST_SIGNAL as its value. The process goes to
+ * WORKING, writes the answer, and ANSWERED; the client reads it, and IDLE. A client that is gone may be taken over from, unless
+ * the process is WORKING. Both sides treat the texts as hostile: the last byte counts as 0. */
+enum { WTM_MAILBOX_AT = 2048, WTM_REQUEST_TEXT_BYTES = 1280, WTM_ANSWER_TEXT_BYTES = 640, WTM_REQUEST_SIGNAL = 0x77746d31 };
+enum wtm_mailbox_state { WTM_MAILBOX_IDLE = 0, WTM_MAILBOX_TAKEN, WTM_MAILBOX_ASKED, WTM_MAILBOX_WORKING, WTM_MAILBOX_ANSWERED };
+enum wtm_request { WTM_REQUEST_TIME = 1, WTM_REQUEST_UNTIME = 2 };
+struct wtm_mailbox {
+    uint32_t state;
+    uint32_t client;  /* process id, as the client sees itself */
+    uint32_t request; /* enum wtm_request */
+    int32_t result;   /* functions that were changed; -EAGAIN: not now, ask again; else as in wtmtime.h */
+    char text[WTM_REQUEST_TEXT_BYTES];  /* patterns as in WTM_TIME; of functions to untime also names as in the report */
+    char answer[WTM_ANSWER_TEXT_BYTES]; /* why, in words, when the result is negative or something was refused; or empty */
+};
+_Static_assert(sizeof(struct wtm_profile_header) <= WTM_MAILBOX_AT, "the mailbox lies behind the header");
+_Static_assert(WTM_MAILBOX_AT + sizeof(struct wtm_mailbox) <= WTM_PROFILE_HEADER_BYTES, "the header is one page");
+
 enum wtm_chunk_type {
     WTM_CHUNK_UNUSED = 0, /* a chunk that may become one later */
     WTM_CHUNK_FUNCTION = 1,

@@ -38,7 +38,8 @@
     X(BUSY, 27, "a thread stands in its first bytes")                                                                  \
     X(COLD_PART, 28, "a cold part of a function, never an entry")                                                      \
     X(TOO_MANY, 29, "more functions than one process can time")                                                       \
-    X(STACK_WALKER, 30, "called by generated code, whose runtime finds its way by return addresses on the stack (V8, HotSpot)")
+    X(STACK_WALKER, 30, "called by generated code, whose runtime finds its way by return addresses on the stack (V8, HotSpot)") \
+    X(TRAP_BLOCKED, 31, "it runs, and a thread blocks SIGTRAP or cannot be asked: try again, or name it in WTM_TIME")
 
 enum wtm_refusal {
 #define X(name, number, text) WTM_REFUSED_##name = number,

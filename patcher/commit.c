@@ -238,7 +238,10 @@ void wtm_patch_forget(struct wtm_patch *const *patches, size_t count)
     }
 }
 
-int wtm_patch_is_one_store(const struct wtm_patch *patch)
+enum wtm_patch_trapped wtm_patch_trapped(const struct wtm_patch *patch)
 {
-    return wtm_text_is_one_store(patch->site, patch->changed);
+    const struct wtm_detail *detail = patch->detail;
+    if (!wtm_text_is_one_store(patch->site, patch->changed))
+        return WTM_TRAPS_CALLERS;
+    return detail->inner_count ? WTM_TRAPS_INSIDE : WTM_TRAPS_NOBODY;
 }

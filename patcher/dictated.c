@@ -17,6 +17,7 @@ struct dictated {
 };
 static struct dictated *all_pages;
 static struct wtm_pool pool;
+static unsigned mapping_count;
 
 static int is_trap(const uint8_t *at, size_t bytes)
 {
@@ -54,6 +55,7 @@ static struct dictated *new_pages(uintptr_t at, size_t bytes)
     memset((void *)start, TRAP, end - start);
     *pages = (struct dictated){.next = all_pages, .start = start, .end = end, .used_end = start};
     all_pages = pages;
+    mapping_count++;
     return pages;
 }
 
@@ -68,6 +70,11 @@ uint8_t *wtm_dictated_take(uintptr_t at, size_t bytes)
     if (at + bytes > pages->used_end)
         pages->used_end = at + bytes;
     return (uint8_t *)at;
+}
+
+unsigned wtm_dictated_count(void)
+{
+    return mapping_count;
 }
 
 const void *wtm_dictated_open(const void *after, struct wtm_code_range *free)

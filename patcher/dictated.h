@@ -17,6 +17,9 @@ void wtm_dictated_release(uintptr_t at);
 struct wtm_code_range;
 const void *wtm_dictated_open(const void *after, struct wtm_code_range *free);
 
+/* Mappings that were made for them. */
+unsigned wtm_dictated_count(void);
+
 /* For near.c. */
 int wtm_dictated_seal(void);
 int wtm_dictated_owns(uintptr_t address);

@@ -106,9 +106,10 @@ struct wtm_patch_live {
 /* Copied. NULL: no help; then only entries whose changed bytes are one instruction, in one cache line, can be changed
  * live, and the others get WTM_REFUSED_BUSY. */
 void wtm_patch_set_live(const struct wtm_patch_live *live);
-/* 1: it will be written by one store; 0: there will be an int3 at its first byte for a moment, which every call of it
- * meets. For a request that was prepared as `running`. */
-int wtm_patch_is_one_store(const struct wtm_patch *patch);
+/* Who meets an int3 when a request that was prepared as `running` is written: nobody; threads that stand inside its bytes at
+ * that moment; or also every thread that calls it in the microseconds that writing takes. */
+enum wtm_patch_trapped { WTM_TRAPS_NOBODY = 0, WTM_TRAPS_INSIDE = 1, WTM_TRAPS_CALLERS = 2 };
+enum wtm_patch_trapped wtm_patch_trapped(const struct wtm_patch *patch);
 /* Where a thread that trapped at the int3 at `ip` (its instruction pointer less one) goes on; 0: not ours. It keeps the answer
  * after the commit, for threads whose signal comes late. Any thread, signal-safe. */
 uintptr_t wtm_patch_trap(uintptr_t ip);

@@ -5,10 +5,10 @@
 #include "preload/clock.h"
 #include "preload/exit_table.h"
 #include "preload/install.h"
+#include "preload/kernel_signal.h"
 #include "preload/process.h"
 #include "preload/profile.h"
 #include "preload/thread.h"
-#include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -45,23 +45,23 @@ static int reset(void)
     return 0;
 }
 
-/* On a stack of its own: that of the thread at hand may be small. No signal comes in between, so that the table is not
+/* On a stack of its own: that of the thread at hand may be small. No signal comes in between, so that the work is not
  * left half done by a handler that jumps away or ends the program. */
-static int dump(void)
+int wtm_control_aside(int (*work)(int), int argument, size_t stack_bytes)
 {
-    uint64_t all = UINT64_MAX, before = 0;
-    long blocked = wtm_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
-    long stack = wtm_sys_mmap(NULL, TABLE_STACK_BYTES, PROT_READ | PROT_WRITE,
+    uint64_t before = 0;
+    long blocked = wtm_signals_block(&before);
+    long stack = wtm_sys_mmap(NULL, stack_bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     int result;
     if (wtm_sys_failed(stack)) {
-        result = wtm_exit_table(0);
+        result = work(argument);
     } else {
-        result = wtm_on_stack(wtm_exit_table, 0, (char *)stack + TABLE_STACK_BYTES);
-        wtm_sys_munmap((void *)stack, TABLE_STACK_BYTES);
+        result = wtm_on_stack(work, argument, (char *)stack + stack_bytes);
+        wtm_sys_munmap((void *)stack, stack_bytes);
     }
     if (!wtm_sys_failed(blocked))
-        wtm_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+        wtm_signals_restore(&before);
     return result;
 }
 
@@ -75,7 +75,7 @@ int wtm_control(enum wtm_control what)
     case WTM_CONTROL_ARM: wtm_install_arm(1); return 0;
     case WTM_CONTROL_DISARM: wtm_install_arm(0); return 0;
     case WTM_CONTROL_RESET: return reset();
-    case WTM_CONTROL_DUMP: return dump();
+    case WTM_CONTROL_DUMP: return wtm_control_aside(wtm_exit_table, 0, TABLE_STACK_BYTES);
     case WTM_CONTROLS: break;
     }
     return -22;

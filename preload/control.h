@@ -12,4 +12,7 @@ int wtm_control(enum wtm_control what) WTM_HIDDEN;
 /* Makes sure that what is changed is this process's own: notices a fork. 1, or 0 where nothing can be changed. */
 int wtm_control_ready(void) WTM_HIDDEN;
 
+/* Runs `work` on a new stack with signals blocked; on the present one when there is no memory. Gives what it gives. */
+int wtm_control_aside(int (*work)(int), int argument, size_t stack_bytes) WTM_HIDDEN;
+
 #endif

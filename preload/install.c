@@ -5,6 +5,7 @@
 #include "common/resolve.h"
 #include "common/sys.h"
 #include "patcher/patcher.h"
+#include "preload/company.h"
 #include "preload/config.h"
 #include "preload/describe.h"
 #include "preload/log.h"
@@ -13,10 +14,7 @@
 #include "preload/profile.h"
 #include "preload/thread.h"
 #include "preload/watch.h"
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <time.h>
 
 static struct wtm_pattern_set patterns;
@@ -27,29 +25,12 @@ static void complain(void *context, const char *message)
     wtm_log(message);
 }
 
-/* Other threads may already run when a library's constructor started them. */
-static int single_threaded(void)
-{
-    char text[512];
-    long fd = wtm_sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
-    if (wtm_sys_failed(fd))
-        return 1;
-    long got = wtm_sys_read((int)fd, text, sizeof text - 1);
-    wtm_sys_close((int)fd);
-    if (got <= 0)
-        return 1;
-    text[got] = 0;
-    const char *p = strrchr(text, ')'); /* "pid (name) state ..."; num_threads is field 20, see proc(5) */
-    for (int field = 2; p && field < 20; field++)
-        p = strchr(p + 1, ' ');
-    return !p || (p[1] == '1' && p[2] == ' ');
-}
+static struct wtm_refused first_refused; /* since somebody asked */
 
-static enum wtm_refusal first_refusal; /* since somebody asked */
-
-static void refuse(const struct wtm_target *target, enum wtm_refusal reason)
+void wtm_install_refuse(const struct wtm_target *target, enum wtm_refusal reason)
 {
-    first_refusal = first_refusal ? first_refusal : reason;
+    if (!first_refused.reason)
+        first_refused = (struct wtm_refused){target, reason};
     wtm_probes_refused(target->name, target->mangled, target->object ? target->object->path : "", target->address, reason);
     if (wtm_settings.verbose)
         wtm_log("not timed: ", target->name, " (", target->object ? target->object->name : "?", "): ", wtm_refusal_text(reason));
@@ -69,7 +50,7 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
             continue;
         struct wtm_probe *probe = wtm_probes_new();
         if (!probe) {
-            refuse(targets[i], WTM_REFUSED_NO_MEMORY);
+            wtm_install_refuse(targets[i], WTM_REFUSED_NO_MEMORY);
             continue;
         }
         requests[n] = (struct wtm_patch_request){
@@ -87,7 +68,7 @@ static int finish_target(const struct wtm_patch_request *request, const struct w
         if (probe->index) /* prepared, and refused when it was to be written: it may be tried again */
             wtm_patch_forget(&request->patch, 1);
         wtm_probes_drop(probe);
-        refuse(target, request->refusal);
+        wtm_install_refuse(target, request->refusal);
         return 0;
     }
     wtm_probes_ready(request->context);
@@ -99,7 +80,7 @@ static int finish_target(const struct wtm_patch_request *request, const struct w
 
 /* All that is to be patched in one object: one scan of its text, one commit. Gives the number of functions timed. */
 static int patch_object(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count, int watch,
-                        int alone, struct wtm_arena *arena)
+                        enum wtm_company company, struct wtm_arena *arena)
 {
     struct wtm_code_module module;
     size_t most = count + WTM_WATCHES_PER_OBJECT;
@@ -113,6 +94,8 @@ static int patch_object(const struct wtm_object *object, const struct wtm_target
     if (!all)
         return 0;
     wtm_describe_module(object, &module, arena);
+    for (size_t i = 0; i < all; i++)
+        requests[i].running = company == WTM_COMPANY_RUNS;
     wtm_patch_prepare(&module, requests, all);
     for (size_t i = 0; i < all; i++) {
         if (!requests[i].refusal && i < n)
@@ -120,7 +103,8 @@ static int patch_object(const struct wtm_object *object, const struct wtm_target
         else if (!requests[i].refusal)
             wtm_watch_prepared(&requests[i]);
     }
-    wtm_patch_commit(requests, all, alone);
+    wtm_company_hold_back(company, requests, all);
+    wtm_patch_commit(requests, all, company == WTM_COMPANY_NONE);
     for (size_t i = 0; i < n; i++)
         timed += finish_target(&requests[i], of[i]);
     for (size_t i = n; i < all; i++)
@@ -128,7 +112,7 @@ static int patch_object(const struct wtm_object *object, const struct wtm_target
     return timed;
 }
 
-static int install(struct wtm_modules *modules, int alone, struct wtm_arena *arena)
+static int install(struct wtm_modules *modules, enum wtm_company company, struct wtm_arena *arena)
 {
     struct wtm_resolution found;
     int patched = 0;
@@ -143,11 +127,11 @@ static int install(struct wtm_modules *modules, int alone, struct wtm_arena *are
         for (size_t i = 0; i < found.target_count; i++)
             if (found.targets[i].object == &modules->objects[o] && found.targets[i].refusal == WTM_REFUSED_NONE)
                 group[n++] = &found.targets[i];
-        patched += patch_object(&modules->objects[o], group, n, o >= modules->first_new, alone, arena);
+        patched += patch_object(&modules->objects[o], group, n, o >= modules->first_new, company, arena);
     }
     for (size_t i = 0; i < found.target_count; i++)
         if (found.targets[i].refusal != WTM_REFUSED_NONE || !found.targets[i].object)
-            refuse(&found.targets[i], found.targets[i].refusal ? found.targets[i].refusal : WTM_REFUSED_NOT_CODE);
+            wtm_install_refuse(&found.targets[i], found.targets[i].refusal ? found.targets[i].refusal : WTM_REFUSED_NOT_CODE);
     for (size_t i = 0; i < found.missing_count; i++)
         wtm_probes_missing(found.missing[i].pattern, found.missing[i].near);
     return patched;
@@ -208,7 +192,11 @@ int wtm_install_begin(const char *text)
         result = wtm_modules_scan(&modules, &arena);
     if (!result) {
         modules.first_new = 0;
-        result = install(&modules, single_threaded(), &arena);
+        /* A library's constructor may have started threads, and with wtmtime_time() the program runs long since. */
+        struct wtm_company_state state;
+        enum wtm_company company = wtm_company_begin(&state);
+        result = install(&modules, company == WTM_COMPANY_STILL ? WTM_COMPANY_NONE : company, &arena);
+        wtm_company_end(&state);
         tell_notes(&modules, 0);
         warn_of_unwinder(&modules);
         wtm_modules_remember(&modules, NULL);
@@ -240,17 +228,34 @@ void wtm_install_gates(void)
     } while (!__atomic_compare_exchange_n(asked, &seen, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 
+static int take_lock(uint32_t me)
+{
+    uint32_t nobody = 0;
+    if (__atomic_compare_exchange_n(&wtm_process.installer, &nobody, me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return 0;
+    return nobody == me ? -16 /* EBUSY */ : -11 /* EAGAIN */;
+}
+
 int wtm_install_lock(void)
 {
     const struct timespec pause = {0, 100000};
-    uint32_t me = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0), nobody = 0;
-    while (!__atomic_compare_exchange_n(&wtm_process.installer, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        if (nobody == me)
-            return -16; /* EBUSY */
-        nobody = 0;
+    uint32_t me = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0);
+    int result;
+    while ((result = take_lock(me)) == -11)
         wtm_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
+    return result;
+}
+
+/* Loaders tell of a change before they make it, and then wait for the lock in hold_up(). Both sides write first and then look
+ * at what the other wrote. */
+int wtm_install_try_lock(void)
+{
+    int result = take_lock((uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0));
+    if (result == 0 && !wtm_modules_consistent()) {
+        wtm_install_unlock();
+        result = -11;
     }
-    return 0;
+    return result == -16 ? -11 : result;
 }
 
 void wtm_install_unlock(void)
@@ -262,14 +267,15 @@ static void update(void)
 {
     struct wtm_arena arena = {0};
     struct wtm_modules modules;
-    if (!patterns.count || wtm_process.sandboxed || wtm_modules_scan(&modules, &arena)) {
+    if (wtm_modules_scan(&modules, &arena)) {
         wtm_arena_free(&arena);
         return;
     }
+    size_t first_new = modules.first_new;
     wtm_modules_remember(&modules, forget_object);
-    if (modules.first_new < modules.count) {
-        int patched = install(&modules, 1, &arena);
-        tell_notes(&modules, modules.first_new);
+    if (first_new < modules.count) {
+        int patched = install(&modules, WTM_COMPANY_NONE, &arena);
+        tell_notes(&modules, first_new);
         if (patched > 0) {
             wtm_generation_advance();
             wtm_install_gates();
@@ -282,39 +288,21 @@ void wtm_install_update(void)
 {
     if (wtm_process.sandboxed || wtm_install_lock())
         return;
-    update();
+    if (wtm_modules_consistent()) /* else somebody who works on code must have ended before the loader goes on */
+        update();
     wtm_install_unlock();
 }
 
-/* In a process of one thread nobody stands anywhere but in frames of this one. A return address inside the bytes would be
- * somewhere on its stack; whatever looks like one counts. */
-static int stand_clear(void *context, const struct wtm_code_range *bytes, uint8_t *busy, size_t count)
-{
-    const struct wtm_process *process = context;
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)7;
-    if (here < process->stack_low || here >= process->stack_high)
-        return -1;
-    uintptr_t top = (uintptr_t)getauxval(AT_RANDOM); /* above the first frame; the page behind it may be missing */
-    for (const uintptr_t *word = (const uintptr_t *)here; (uintptr_t)word < top; word++)
-        for (size_t i = 0; i < count; i++)
-            busy[i] |= *word > bytes[i].start && *word < bytes[i].end;
-    return 0;
-}
-
-/* No signal comes while a process of one thread changes its text: its handler could run into a breakpoint. */
 int wtm_install_live(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count,
-                     enum wtm_refusal *refusal, struct wtm_arena *arena)
+                     struct wtm_refused *refused, struct wtm_arena *arena)
 {
-    struct wtm_patch_live live = {.stand_clear = stand_clear, .context = &wtm_process};
-    uint64_t all = UINT64_MAX, before = 0;
-    first_refusal = WTM_REFUSED_NONE;
-    long blocked = wtm_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
-    wtm_patch_set_live(!wtm_sys_failed(blocked) && single_threaded() ? &live : NULL);
-    int timed = patch_object(object, targets, count, 0, 0, arena);
-    wtm_patch_set_live(NULL);
-    if (!wtm_sys_failed(blocked))
-        wtm_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
-    *refusal = first_refusal;
+    struct wtm_company_state state;
+    first_refused = (struct wtm_refused){0};
+    enum wtm_company company = wtm_company_begin(&state);
+    int timed = patch_object(object, targets, count, 0, company, arena);
+    wtm_company_end(&state);
+    if (!refused->reason)
+        *refused = first_refused;
     return timed;
 }
 

@@ -21,9 +21,17 @@ void wtm_install_gates(void) WTM_HIDDEN;
  * start-up. */
 int wtm_install_lock(void) WTM_HIDDEN;
 void wtm_install_unlock(void) WTM_HIDDEN;
-/* Patches targets in one object of a process that runs, with the lock held. Gives the number of functions timed; `refusal`
- * gets the first refusal, if there is one. */
+/* The same without waiting, for signal handlers. -EAGAIN: somebody is at it, or the loader is. */
+int wtm_install_try_lock(void) WTM_HIDDEN;
+/* Patches targets in one object of a process that runs, with the lock held. Gives the number of functions timed; `refused`
+ * gets the first that was not, with its reason, when it has none yet. */
+struct wtm_refused {
+    const struct wtm_target *target;
+    enum wtm_refusal reason;
+};
 int wtm_install_live(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count,
-                     enum wtm_refusal *refusal, struct wtm_arena *arena) WTM_HIDDEN;
+                     struct wtm_refused *refused, struct wtm_arena *arena) WTM_HIDDEN;
+/* Tells what cannot be timed: in the profile, and on standard error if that was asked for. */
+void wtm_install_refuse(const struct wtm_target *target, enum wtm_refusal reason) WTM_HIDDEN;
 
 #endif

@@ -10,8 +10,12 @@
 
 struct known {
     uintptr_t bias, phdr;
+    unsigned phdr_count;
+    int is_main;
+    const char *path; /* ours */
 };
 static struct known *known;
+static struct wtm_arena paths; /* for the life of the process */
 static size_t known_count, known_capacity;
 static struct r_debug *loader;
 
@@ -106,34 +110,66 @@ int wtm_modules_scan(struct wtm_modules *modules, struct wtm_arena *arena)
     return scan.error;
 }
 
-/* Original program headers identify an object: two never share them while loaded. */
-static struct known identity(const struct wtm_object *object)
+/* The copy of a path that an object known so far has: libraries that come and go leave one each. */
+static const char *keep_path(const char *path)
 {
-    return (struct known){object->bias, (uintptr_t)object->loaded_phdr};
+    for (size_t i = 0; i < known_count; i++)
+        if (known[i].path && !strcmp(known[i].path, path))
+            return known[i].path;
+    return wtm_arena_string(&paths, path, strlen(path));
+}
+
+static int is_there(const struct wtm_modules *modules, const struct known *one)
+{
+    for (size_t i = 0; i < modules->count; i++)
+        if (modules->objects[i].bias == one->bias && (uintptr_t)modules->objects[i].loaded_phdr == one->phdr)
+            return 1;
+    return 0;
 }
 
 void wtm_modules_remember(const struct wtm_modules *modules, void (*gone)(uintptr_t bias))
 {
-    for (size_t i = 0; i < known_count && gone; i++) {
-        int there = 0;
-        for (size_t j = 0; j < modules->count; j++)
-            there |= modules->objects[j].bias == known[i].bias && (uintptr_t)modules->objects[j].loaded_phdr == known[i].phdr;
-        if (!there)
+    for (size_t i = 0; i < known_count && gone; i++)
+        if (!is_there(modules, &known[i]))
             gone(known[i].bias);
-    }
+    struct known *fresh = known;
+    size_t capacity = known_capacity;
     if (modules->count > known_capacity) {
-        size_t capacity = modules->count * 2 + 64;
+        capacity = modules->count * 2 + 64;
         long at = wtm_sys_mmap(NULL, capacity * sizeof *known, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (wtm_sys_failed(at))
             return;
-        if (known)
-            wtm_sys_munmap(known, known_capacity * sizeof *known);
-        known = (struct known *)at;
-        known_capacity = capacity;
+        fresh = (struct known *)at;
     }
-    for (size_t i = 0; i < modules->count; i++)
-        known[i] = identity(&modules->objects[i]);
+    /* Known ones come first and in their order, so that a path is looked up before its entry is written over. */
+    for (size_t i = 0; i < modules->count; i++) {
+        const struct wtm_object *object = &modules->objects[i];
+        fresh[i] = (struct known){object->bias, (uintptr_t)object->loaded_phdr, object->loaded_phdr_count, object->is_main,
+                                  keep_path(object->path)};
+    }
+    if (fresh != known && known)
+        wtm_sys_munmap(known, known_capacity * sizeof *known);
+    known = fresh;
+    known_capacity = capacity;
     known_count = modules->count;
+}
+
+int wtm_modules_recall(struct wtm_modules *modules, struct wtm_arena *arena)
+{
+    *modules = (struct wtm_modules){.objects = wtm_arena_alloc(arena, (known_count + 1) * sizeof *modules->objects)};
+    if (!modules->objects)
+        return -12;
+    for (size_t i = 0; i < known_count; i++) {
+        if (!known[i].path)
+            continue;
+        int error = wtm_object_from_memory(&modules->objects[modules->count], known[i].path, known[i].bias,
+                                           (const Elf64_Phdr *)known[i].phdr, known[i].phdr_count, known[i].is_main, arena);
+        if (error == -12)
+            return error;
+        modules->count += !error;
+    }
+    modules->first_new = modules->count;
+    return 0;
 }
 
 uintptr_t wtm_modules_notification(void)

@@ -17,6 +17,10 @@ int wtm_modules_scan(struct wtm_modules *modules, struct wtm_arena *arena) WTM_H
 /* All of `modules` count as known from now on. `gone` is called with the bias of each that is no longer there. */
 void wtm_modules_remember(const struct wtm_modules *modules, void (*gone)(uintptr_t bias)) WTM_HIDDEN;
 
+/* Those of the last wtm_modules_remember(), without a call of libc: for signal handlers. Good as long as the loader is
+ * consistent and its changes are held up (wtm_install_lock). 0 or -ENOMEM. */
+int wtm_modules_recall(struct wtm_modules *modules, struct wtm_arena *arena) WTM_HIDDEN;
+
 /* The function that the loader calls at each change, and where its state stands; 0 when it does not say. */
 uintptr_t wtm_modules_notification(void) WTM_HIDDEN;
 /* 1 when the loader is not in the midst of a change. */

@@ -6,25 +6,16 @@
 #include "common/text.h"
 #include "preload/config.h"
 #include "preload/control.h"
+#include "preload/kernel_signal.h"
 #include "preload/log.h"
+#include "preload/mailbox.h"
 #include "preload/profile.h"
-#include <signal.h>
 #include <string.h>
 
 enum {
     LAST_SIGNAL = 64,
     FIRST_REALTIME = 34, /* glibc's SIGRTMIN; it keeps 32 and 33 for itself */
 };
-
-/* Of the kernel, not of libc. */
-struct kernel_sigaction {
-    void (*handler)(int, siginfo_t *, void *);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-};
-
-void wtm_signal_return(void) WTM_HIDDEN; /* stack.S */
 
 static const char *const roles[WTM_CONTROLS] = {"arm", "reset", "disarm", "dump"};
 
@@ -131,14 +122,13 @@ static int effective[WTM_CONTROLS];
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
+    if (info->si_code == SI_QUEUE && info->si_value.sival_int == WTM_REQUEST_SIGNAL) {
+        wtm_mailbox_work(context);
+        return;
+    }
     for (int i = 0; i < WTM_CONTROLS; i++)
         if (effective[i] == number)
             wtm_control(i);
-}
-
-static long kernel_action(int number, const struct kernel_sigaction *action, struct kernel_sigaction *old)
-{
-    return wtm_syscall6(SYS_rt_sigaction, number, (long)action, (long)old, sizeof action->mask, 0, 0);
 }
 
 static void tell_taken(int role, int number)
@@ -155,14 +145,14 @@ static void tell_taken(int role, int number)
 
 void wtm_signals_install(void)
 {
-    struct kernel_sigaction action = {on_signal, SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000 /* SA_RESTORER */,
+    struct wtm_kernel_sigaction action = {on_signal, SA_SIGINFO | SA_RESTART | SA_ONSTACK | WTM_SA_RESTORER,
                                       wtm_signal_return, 0};
     struct wtm_profile_header *header = wtm_profile_header();
     for (int i = 0; i < WTM_CONTROLS; i++) {
-        struct kernel_sigaction old = {0};
+        struct wtm_kernel_sigaction old = {0};
         int number = wtm_settings.signals[i];
         effective[i] = 0;
-        if (!number || wtm_sys_failed(kernel_action(number, NULL, &old)))
+        if (!number || wtm_sys_failed(wtm_sigaction(number, NULL, &old)))
             continue;
         if (old.handler)
             tell_taken(i, number);
@@ -172,7 +162,7 @@ void wtm_signals_install(void)
     for (int i = 0; i < WTM_CONTROLS; i++) /* two of them never nest in one thread */
         action.mask |= effective[i] ? (uint64_t)1 << (effective[i] - 1) : 0;
     for (int i = 0; i < WTM_CONTROLS; i++)
-        if (effective[i] && wtm_sys_failed(kernel_action(effective[i], &action, NULL)))
+        if (effective[i] && wtm_sys_failed(wtm_sigaction(effective[i], &action, NULL)))
             effective[i] = 0;
     for (int i = 0; header && i < WTM_CONTROLS; i++)
         header->control_signals[i] = (uint32_t)effective[i];

@@ -35,8 +35,7 @@ static struct watch watches[MAX_WATCHES];
 
 static void on_loader_change(uint64_t *slot, const uint64_t *registers)
 {
-    if (wtm_modules_consistent())
-        wtm_install_update();
+    wtm_install_update();
 }
 
 static void settle(uint64_t sp)
@@ -226,6 +225,14 @@ void wtm_watch_patched(struct wtm_patch_request *request)
         wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
                 wtm_refusal_text(request->refusal));
     watch->used = 0;
+}
+
+int wtm_watch_follows_loader(void)
+{
+    for (size_t i = 0; i < MAX_WATCHES; i++)
+        if (watches[i].used && watches[i].handler == on_loader_change && watches[i].patch.committed)
+            return 1;
+    return 0;
 }
 
 void wtm_watch_unloaded(uintptr_t bias)

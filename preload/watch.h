@@ -25,4 +25,7 @@ uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *prob
 /* The object with this load bias was unmapped. */
 void wtm_watch_unloaded(uintptr_t bias) WTM_HIDDEN;
 
+/* 1: the loader's changes are heard of. */
+int wtm_watch_follows_loader(void) WTM_HIDDEN;
+
 #endif

@@ -79,8 +79,8 @@ static __inline__ int wtmtime_present(void)
 
 /* Times what a pattern finds in what is loaded now (one pattern, as in WTM_TIME: a name, glob*, lib.so:name, ns::name). Gives
  * how many functions of it are timed now, those timed before included; -ENOENT when it finds nothing; when all are refused,
- * the first refusal. In a process with one thread most functions can be changed while it runs; with more of them those
- * whose entry is a single instruction of five bytes or more, and others are refused as busy: name these in WTM_TIME. */
+ * the first refusal. Other threads go on meanwhile. From the first time on that threads run, SIGTRAP is handled by the library
+ * and passed on to the program's handler; threads that run with SIGTRAP blocked make it refuse. */
 static __inline__ int wtmtime_time(const char *pattern)
 {
     return WTMTIME_CALL_(time, (pattern));

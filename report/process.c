@@ -233,3 +233,17 @@ int wtm_process_signal(const struct wtm_process_view *view, int number)
     long result = view->handle >= 0 ? syscall(SYS_pidfd_send_signal, view->handle, number, NULL, 0) : kill(view->pid, number);
     return result ? -errno : 0;
 }
+
+int wtm_process_queue(const struct wtm_process_view *view, int number, int value)
+{
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    info.si_signo = number;
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = value;
+    long result = view->handle >= 0 ? syscall(SYS_pidfd_send_signal, view->handle, number, &info, 0)
+                                    : syscall(SYS_rt_sigqueueinfo, view->pid, number, &info);
+    return result ? -errno : 0;
+}

@@ -36,6 +36,9 @@ void wtm_process_state(const struct wtm_process_view *view, struct wtm_process_s
 /* 0 or a negative errno. */
 int wtm_process_signal(const struct wtm_process_view *view, int number);
 
+/* The same by a queued signal that carries `value`. */
+int wtm_process_queue(const struct wtm_process_view *view, int number, int value);
+
 /* A whole number that can be a process id, or 0. */
 pid_t wtm_process_number(const char *text);
 

@@ -78,7 +78,10 @@ static void prepare(void)
     cr_assert_eq(wtm_patch_prepare(&own.module, requests, FUNCTIONS), 0);
     for (unsigned f = 0; f < FUNCTIONS; f++) {
         cr_assert_eq(requests[f].refusal, WTM_REFUSED_NONE, "%u: %s", f, wtm_refusal_name(requests[f].refusal));
-        cr_expect_eq(wtm_patch_is_one_store(&patches[f]), f != LINES, "%u", f);
+        cr_expect_eq(wtm_patch_trapped(&patches[f]),
+                     f == LINES        ? WTM_TRAPS_CALLERS
+                     : f + 1 < FUNCTIONS ? WTM_TRAPS_INSIDE
+                                         : WTM_TRAPS_NOBODY, "%u", f);
         contexts[f].body = patches[f].body;
         wtm_patch_open(&patches[f]);
     }
