@@ -113,6 +113,7 @@ def main():
         sys.exit(f"no such suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")
     results = Results(options.tap, options.verbose)
     tools = Tools(options.build, os.path.join(options.build, 'tests-work'))
+    tools.full = options.full
     if options.clock:
         tools.defaults['WTM_CLOCK'] = options.clock
     for name in chosen:

@@ -103,6 +103,7 @@ class Tools:
         self.build, self.work = os.path.abspath(build), os.path.abspath(work)
         self.lib = os.environ.get('WTM_LIB') or os.path.join(self.build, 'preload', 'libwtmtime.so')
         self.wtm = os.path.join(self.build, 'report', 'wtm')
+        self.full = False
         self.defaults = {}  # settings of every timed run that does not say otherwise
 
     def folder(self, *names):
