@@ -3,7 +3,7 @@
  * greatest common divisor is tried first, and then a step of which all distances are multiples but for one tick. */
 #include "common/clock_step.h"
 
-enum { MOST_STEPS = 64, SHORTEST_UNEVEN = 8, FEWEST_MULTIPLES = 8, FEWEST_DISTANCES = 24, LAGS = 10, DISTANCES = 256,
+enum { MOST_STEPS = 64, SHORTEST_UNEVEN = 8, FEWEST_MULTIPLES = 8, FEWEST_DISTANCES = 24, LAGS = 10, DISTANCES = 256, LONGEST = 8192,
        TOLERANCE = WTM_STEP_FRACTION * 7 / 4 }; /* both ends are rounded, clocks of a hypervisor twice */
 
 static uint64_t divisor(uint64_t a, uint64_t b)
@@ -16,30 +16,22 @@ static uint64_t divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Keeps `distances` sorted, each once. */
-static size_t insert(uint64_t *distances, size_t n, uint64_t distance)
-{
-    size_t at = n;
-    while (at && distances[at - 1] > distance)
-        at--;
-    if (!distance || n == DISTANCES || (at && distances[at - 1] == distance))
-        return n;
-    for (size_t j = n; j > at; j--)
-        distances[j] = distances[j - 1];
-    distances[at] = distance;
-    return n + 1;
-}
-
-/* Between readings that are up to LAGS apart. Gives how many different ones there are; 0 when one is negative. */
+/* Distances between readings that are up to LAGS apart, sorted, each once; those from LONGEST up are left out. */
 static size_t distances_of(uint64_t *distances, const uint64_t *readings, size_t count)
 {
+    uint64_t seen[LONGEST / 64] = {0};
     size_t n = 0;
     for (size_t i = 1; i < count; i++) {
-        if ((int64_t)(readings[i] - readings[i - 1]) < 0)
-            return 0;
-        for (size_t lag = 1; lag <= LAGS && lag <= i; lag++)
-            n = insert(distances, n, readings[i] - readings[i - lag]);
+        for (size_t lag = 1; lag <= LAGS && lag <= i; lag++) {
+            uint64_t distance = readings[i] - readings[i - lag];
+            if (distance < LONGEST)
+                seen[distance / 64] |= (uint64_t)1 << distance % 64;
+        }
     }
+    seen[0] &= ~(uint64_t)1;
+    for (size_t word = 0; word < LONGEST / 64; word++)
+        for (uint64_t bits = seen[word]; bits && n < DISTANCES; bits &= bits - 1)
+            distances[n++] = word * 64 + (uint64_t)__builtin_ctzll(bits);
     return n;
 }
 
@@ -80,14 +72,21 @@ static uint64_t uneven_step(const uint64_t *distances, size_t count)
 
 uint32_t wtm_clock_step(const uint64_t *readings, size_t count)
 {
-    uint64_t distances[DISTANCES];
-    size_t n = distances_of(distances, readings, count < WTM_STEP_READINGS ? count : WTM_STEP_READINGS);
-    if (n < 3)
+    uint64_t distances[DISTANCES], common = 0, uneven = 0;
+    size_t changes = 0;
+    count = count < WTM_STEP_READINGS ? count : WTM_STEP_READINGS;
+    for (size_t i = 1; i < count; i++) {
+        uint64_t distance = readings[i] - readings[i - 1];
+        if ((int64_t)distance < 0)
+            return 0;
+        common = divisor(common, distance);
+        changes += distance != 0;
+    }
+    if (changes < 3)
         return 0;
-    uint64_t common = 0;
-    for (size_t i = 0; i < n; i++)
-        common = divisor(common, distances[i]);
-    uint64_t uneven = common < 4 ? uneven_step(distances, n) : 0;
+    size_t n = common < 4 ? distances_of(distances, readings, count) : 0;
+    if (n)
+        uneven = uneven_step(distances, n);
     uint64_t step = uneven ? uneven : common * WTM_STEP_FRACTION;
     return step > UINT32_MAX ? 0 : (uint32_t)step;
 }
