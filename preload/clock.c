@@ -16,7 +16,7 @@ static wtm_vdso_gettime *vdso;
 static struct wtm_clock_facts facts;
 static const char *against; /* the TSC */
 static uint32_t clock_step;
-static uint64_t last_ns;
+static uint64_t held_ns;
 
 uint64_t wtm_clock_ns(int clock_id)
 {
@@ -46,10 +46,14 @@ static uint64_t by_vdso(clockid_t clock)
 uint64_t wtm_clock_monotonic(void)
 {
     if (WTM_UNLIKELY(wtm_process.sandboxed && wtm_clock_needs_calls()))
-        return __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
-    uint64_t ns = by_vdso(CLOCK_MONOTONIC);
-    __atomic_store_n(&last_ns, ns, __ATOMIC_RELAXED);
-    return ns;
+        return held_ns;
+    return by_vdso(CLOCK_MONOTONIC);
+}
+
+void wtm_clock_hold(void)
+{
+    if (wtm_clock.monotonic)
+        held_ns = wtm_clock_monotonic();
 }
 
 int wtm_clock_is_barred(void)

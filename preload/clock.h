@@ -23,8 +23,10 @@ static inline uint64_t wtm_clock_tsc(void)
 }
 
 /* CLOCK_MONOTONIC in ns: by the vdso, or by a system call while the TSC is forbidden, which the vdso would read. Any context,
- * general registers only. In a process that may make no system call, where one would be needed: as it was before. */
+ * general registers only. In a process that may make no system call, where one would be needed: the time of wtm_clock_hold(). */
 uint64_t wtm_clock_monotonic(void) WTM_HIDDEN;
+/* The clock may become unreadable: this is the time that calls open now will end at. */
+void wtm_clock_hold(void) WTM_HIDDEN;
 
 /* Of slow paths; the hot path reads the TSC by itself (trampoline.S), or comes here (clocked.c). */
 static inline uint64_t wtm_clock_ticks(void)

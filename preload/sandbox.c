@@ -130,6 +130,7 @@ static void prepare(int may_write)
 {
     wtm_profile_note("the program gave up system calls (seccomp): from then on the runtime of calls during which the "
                      "thread was switched out is not known, and threads and functions may have gone uncounted");
+    wtm_clock_hold();
     if (wtm_clock_needs_calls())
         wtm_profile_note("the clock that this process is timed with (WTM_CLOCK) needs system calls: nothing was timed after that, "
                          "and calls that were open then ended there");

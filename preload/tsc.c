@@ -24,6 +24,7 @@ void wtm_tsc_change(int mode, uintptr_t slot)
     }
     if (wtm_process.tsc_off)
         return;
+    wtm_clock_hold();
     wtm_process.tsc_off = 1;
     if (!wtm_clock_is_barred()) /* the kernel's clock, by system calls from now on */
         return;

@@ -68,7 +68,8 @@ def forbidden(how, counted):
             expect_equal((report.data['clock']['source'], report.one('work')['calls']), ('monotonic', 3130), 'clock, calls')
             expect_equal(report.one('work')['abnormal'], 0, 'calls of work that were left')
             expect(0 <= report.one('work')['realtime']['p50_ns'] < 100e3, f"times: {report.one('work')['realtime']}")
-            stepped = t.run([t.build('notsc.c'), program, how], time, t.sub(f'{number} stepped'), env={'WTM_CLOCK': 'monotonic'})
+            stepped = t.run([t.build('notsc.c'), '-20000', program, how], time, t.sub(f'{number} stepped'),
+                            env={'WTM_CLOCK': 'monotonic'})
             found = re.search(r'stepped (\d+), read (\d+)', stepped.out)
             expect(found and int(found.group(1)) > 3000, f'not stepped: {stepped.out!r} {stepped.err[-300:]!r}')
             expect_equal((stepped.status, found.group(2)), (4, '0'), f'status, readings while forbidden ({stepped.err[:300]})')
