@@ -119,18 +119,3 @@ const void *wtm_walk_at(const struct wtm_walk *walk, uint64_t offset, uint32_t t
     const struct wtm_chunk *chunk = (const void *)(walk->base + offset);
     return chunk->type == type ? chunk : NULL;
 }
-
-double wtm_profile_ns_per_tick(const struct wtm_profile_header *header)
-{
-    if (header->clock == WTM_CLOCK_MONOTONIC)
-        return 1;
-    uint64_t first_ns = header->first.monotonic_raw_ns, last_ns = header->last.monotonic_raw_ns;
-    uint64_t first = header->first.ticks, last = header->last.ticks;
-    if (first_ns && last_ns > first_ns && last_ns - first_ns >= 1000000 && last > first) {
-        double ratio = (double)(last_ns - first_ns) / (double)(last - first);
-        if (ratio >= 1e-3 && ratio <= 1e3)
-            return ratio;
-    }
-    double stated = header->tick_hz_hint ? 1e9 / (double)header->tick_hz_hint : 1;
-    return stated >= 1e-3 && stated <= 1e3 ? stated : 1;
-}

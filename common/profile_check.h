@@ -24,8 +24,4 @@ const char *wtm_walk_string(const struct wtm_walk *walk, const struct wtm_chunk 
  * struct's size. */
 const void *wtm_walk_at(const struct wtm_walk *walk, uint64_t offset, uint32_t type, uint64_t smallest);
 
-/* ns a tick: from the two clock pairs when they lie 1 ms or more apart, else from the rate stated; 1 for the
- * monotonic clock. Always a sane number (1e-3 .. 1e3). */
-double wtm_profile_ns_per_tick(const struct wtm_profile_header *header);
-
 #endif

@@ -33,6 +33,18 @@ enum wtm_clock_source { WTM_CLOCK_TSC = 1, WTM_CLOCK_MONOTONIC = 2 };
 enum wtm_cpu_source { WTM_CPU_OFF = 0, WTM_CPU_RSEQ = 1, WTM_CPU_PERF = 2, WTM_CPU_GETTIME = 3 };
 enum wtm_recursion_mode { WTM_RECURSION_WITHDRAW = 0, WTM_RECURSION_NEST = 1 };
 
+/* Where `tick_hz_hint` comes from: measured over the start (coarse), or stated in so many words. PAIRS and CLOCK are a
+ * reader's: from the clock pairs; nothing to convert. */
+enum wtm_rate_source {
+    WTM_RATE_MEASURED = 0,
+    WTM_RATE_CPUID = 1,      /* leaf 15h, with the crystal's rate */
+    WTM_RATE_HYPERVISOR = 2, /* leaf 40000010h */
+    WTM_RATE_KERNEL = 3,     /* tsc_freq_khz in /sys */
+    WTM_RATE_PAIRS = 4,
+    WTM_RATE_CLOCK = 5
+};
+enum { WTM_CLOCK_PAIRS = 64 };
+
 struct wtm_clock_pair { /* the same moment by both clocks */
     uint64_t ticks;
     uint64_t monotonic_raw_ns;
@@ -66,7 +78,7 @@ struct wtm_profile_header {
     uint64_t end_monotonic_ns;   /* 0 while running; updated at each table */
     uint32_t clock;           /* enum wtm_clock_source */
     uint32_t clock_trusted;   /* 1: no reason for doubt was found */
-    uint64_t tick_hz_hint;    /* stated or coarse rate; better: from the two pairs when they lie apart */
+    uint64_t tick_hz_hint;    /* stated or coarse rate, see rate_source; better: a line through all pairs */
     struct wtm_clock_pair first, last;
     uint32_t cpu_source;      /* enum wtm_cpu_source */
     uint32_t recursion_mode;  /* enum wtm_recursion_mode */
@@ -81,6 +93,11 @@ struct wtm_profile_header {
     char cpu_note[128];       /* how the source of runtime was chosen */
     uint32_t control_signals[4]; /* that arm, reset, disarm, dump this process; 0: none */
     uint64_t tables;          /* printed so far, on demand and at the end */
+    uint32_t rate_source;     /* enum wtm_rate_source: of tick_hz_hint */
+    uint32_t clock_step;      /* granularity of the counter in 1/256 ticks; 0: not known */
+    uint32_t pair_count;      /* of `pairs`; one that is read while it is written lies off the line and is left out */
+    uint32_t pair_distance;   /* doublings of the distance between them so far */
+    struct wtm_clock_pair pairs[WTM_CLOCK_PAIRS]; /* taken on the way, spread over the run */
 };
 _Static_assert(sizeof(struct wtm_profile_header) <= WTM_PROFILE_HEADER_BYTES, "the header is one page");
 
@@ -88,7 +105,7 @@ _Static_assert(sizeof(struct wtm_profile_header) <= WTM_PROFILE_HEADER_BYTES, "t
  * request, and ASKED; then it sends one of the control signals, queued, with WTM_REQUEST_SIGNAL as its value. The process goes to
  * WORKING, writes the answer, and ANSWERED; the client reads it, and IDLE. A client that is gone may be taken over from, unless
  * the process is WORKING. Both sides treat the texts as hostile: the last byte counts as 0. */
-enum { WTM_MAILBOX_AT = 2048, WTM_REQUEST_TEXT_BYTES = 1280, WTM_ANSWER_TEXT_BYTES = 640, WTM_REQUEST_SIGNAL = 0x77746d31 };
+enum { WTM_MAILBOX_AT = 2560, WTM_REQUEST_TEXT_BYTES = 1024, WTM_ANSWER_TEXT_BYTES = 480, WTM_REQUEST_SIGNAL = 0x77746d31 };
 enum wtm_mailbox_state { WTM_MAILBOX_IDLE = 0, WTM_MAILBOX_TAKEN, WTM_MAILBOX_ASKED, WTM_MAILBOX_WORKING, WTM_MAILBOX_ANSWERED };
 enum wtm_request { WTM_REQUEST_TIME = 1, WTM_REQUEST_UNTIME = 2 };
 struct wtm_mailbox {

@@ -3,8 +3,7 @@
 #include "common/statistics.h"
 #include <emmintrin.h>
 
-/* The instruction, as libm may not be called inside a target. */
-static double square_root(double value)
+double wtm_square_root(double value)
 {
     return value > 0 ? _mm_cvtsd_f64(_mm_sqrt_sd(_mm_setzero_pd(), _mm_set_sd(value))) : 0;
 }
@@ -28,7 +27,7 @@ void wtm_sums_add(struct wtm_sums *sums, const struct wtm_stats *stats)
     sums->squares += (unsigned __int128)stats->squares_high << 64 | stats->squares_low;
 }
 
-struct wtm_moments wtm_sums_moments(const struct wtm_sums *sums, double unit)
+struct wtm_moments wtm_sums_moments(const struct wtm_sums *sums, long double unit)
 {
     struct wtm_moments moments = {.calls = sums->calls};
     if (!sums->calls)
@@ -50,8 +49,8 @@ struct wtm_moments wtm_sums_moments(const struct wtm_sums *sums, double unit)
     long double size = from_u128(quotient < 0 ? -(unsigned __int128)quotient : (unsigned __int128)quotient);
     moments.mean = ((quotient < 0 ? -size : size) + fraction) * unit;
     moments.distance = distance * unit * unit;
-    moments.min = (double)sums->min * unit;
-    moments.max = (double)sums->max * unit;
+    moments.min = (double)((long double)sums->min * unit);
+    moments.max = (double)((long double)sums->max * unit);
     return moments;
 }
 
@@ -74,5 +73,5 @@ void wtm_moments_add(struct wtm_moments *moments, const struct wtm_moments *more
 
 double wtm_moments_deviation(const struct wtm_moments *moments)
 {
-    return moments->calls ? square_root((double)(moments->distance / (long double)moments->calls)) : 0;
+    return moments->calls ? wtm_square_root((double)(moments->distance / (long double)moments->calls)) : 0;
 }

@@ -23,10 +23,12 @@ struct wtm_moments {
 
 void wtm_sums_add(struct wtm_sums *sums, const struct wtm_stats *stats);
 /* `unit`: what one tick is worth (ns). */
-struct wtm_moments wtm_sums_moments(const struct wtm_sums *sums, double unit);
+struct wtm_moments wtm_sums_moments(const struct wtm_sums *sums, long double unit);
 /* Chan, Golub, LeVeque 1979: moments of the union. */
 void wtm_moments_add(struct wtm_moments *moments, const struct wtm_moments *more);
 /* Of all calls there were (division by n: these are the calls, not a sample of them). */
 double wtm_moments_deviation(const struct wtm_moments *moments);
+/* By the instruction, as libm may not be called inside a target; 0 below 0. */
+double wtm_square_root(double value);
 
 #endif

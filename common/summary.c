@@ -65,12 +65,13 @@ static void terminate(struct wtm_profile_header *header)
 static void describe(struct wtm_summary *summary, struct wtm_builder *builder)
 {
     const struct wtm_cost *cost = &builder->view.header.cost;
-    double unit = builder->view.ns_per_tick / 256;
+    double unit = builder->view.rate.ns_per_tick / 256;
     struct wtm_profile_header *copy = wtm_arena_alloc(builder->arena, sizeof *copy);
     if (copy)
         *copy = builder->view.header;
     summary->header = copy;
-    summary->ns_per_tick = builder->view.ns_per_tick;
+    summary->clock = builder->view.rate;
+    summary->ns_per_tick = builder->view.rate.ns_per_tick;
     summary->inside_ns = cost->inside * unit;
     summary->outside_ns = cost->outside * unit;
     summary->recursive_ns = cost->recursive * unit;
@@ -102,7 +103,7 @@ static int open_view(struct wtm_builder *builder, const struct wtm_profile *prof
     view->number = number;
     memcpy(&view->header, profile->base, sizeof view->header);
     terminate(&view->header);
-    view->ns_per_tick = wtm_profile_ns_per_tick(&view->header);
+    wtm_profile_rate(&view->header, &view->rate);
     if (limit > had) {
         view->row_of = wtm_arena_alloc(builder->arena, limit * sizeof *view->row_of);
         view->counts = wtm_arena_alloc(builder->arena, limit);
@@ -125,8 +126,11 @@ static int read_profile(struct wtm_builder *builder, const struct wtm_profile *p
         describe(builder->summary, builder);
     if (!builder->summary->header)
         return -ENOMEM;
-    builder->rates[number] = (struct wtm_rate){view->ns_per_tick, view->header.cpu_source != WTM_CPU_OFF};
-    double ratio = view->ns_per_tick / builder->rates[0].ns_per_tick;
+    builder->rates[number] = (struct wtm_rate){view->rate.ns_per_tick, view->rate.to_ns,
+                                               view->header.cpu_source != WTM_CPU_OFF};
+    if (view->rate.step_ns > builder->summary->granularity_ns)
+        builder->summary->granularity_ns = view->rate.step_ns;
+    double ratio = view->rate.ns_per_tick / builder->rates[0].ns_per_tick;
     builder->mixed_rates |= ratio < 0.999 || ratio > 1.001;
     builder->summary->lost_calls += view->header.lost_calls;
     add_wall(builder->summary, &view->header, now_ns);

@@ -6,6 +6,7 @@
 #define WTM_COMMON_SUMMARY_H
 
 #include "common/arena.h"
+#include "common/clock_fit.h"
 #include "common/profile_format.h"
 
 /* A profile in memory. `bytes` is what may be touched. -EINVAL with a reason in words when it is no profile that this
@@ -58,7 +59,8 @@ struct wtm_missing_row {
 struct wtm_summary {
     const struct wtm_profile_header *header; /* of the first profile: a copy, its strings terminated */
     double ns_per_tick;
-    double granularity_ns;  /* reserved: step of the counter, 0 while unknown */
+    struct wtm_clock_rate clock; /* of the first profile: rate, its source and its interval */
+    double granularity_ns;  /* step of the counter, the coarsest of the profiles; 0 while unknown */
     double wall_ns;         /* start to end or now, longest of the profiles */
     double wall_sum_ns;     /* of all profiles together */
     unsigned running;       /* 1: one of the processes had not ended */

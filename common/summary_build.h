@@ -36,7 +36,7 @@ struct wtm_profile_view {
     const struct wtm_profile *profile;
     struct wtm_profile_header header; /* a copy: the original may be written meanwhile */
     uint32_t number;
-    double ns_per_tick;
+    struct wtm_clock_rate rate;
     uint64_t limit;        /* no index of a function or thread can be as large */
     uint32_t *row_of;      /* by function index: row + 1, or 0 */
     unsigned char *counts; /* by thread index: enum wtm_cells_state */
@@ -46,6 +46,7 @@ enum wtm_cells_state { WTM_CELLS_UNKNOWN = 0, WTM_CELLS_COUNT = 1, WTM_CELLS_RES
 
 struct wtm_rate {
     double ns_per_tick;
+    struct wtm_conversion to_ns;
     unsigned has_runtime;
 };
 

@@ -30,7 +30,7 @@ void wtm_summary_read_cell(struct wtm_builder *builder, const struct wtm_walk *w
     double timed = (double)cost->inside + (double)cost->outside;
     builder->summary->cost_ns +=
         ((double)cell->entered * timed + (double)cell->recursive * (double)cost->recursive) / 256 *
-        view->ns_per_tick;
+        view->rate.ns_per_tick;
 }
 
 /* Sums of one profile's cells of one function, and the distribution over all its profiles. */
@@ -81,12 +81,12 @@ static void add_stats(struct distribution *distribution, const struct wtm_stats 
     wtm_histogram_add(distribution->one.counts ? &distribution->one : &distribution->histogram, stats);
 }
 
-static void end_profile(struct distribution *distribution, double ns_per_tick, double reference)
+static void end_profile(struct distribution *distribution, const struct wtm_rate *rate, double reference)
 {
-    struct wtm_moments moments = wtm_sums_moments(&distribution->sums, ns_per_tick);
+    struct wtm_moments moments = wtm_sums_moments(&distribution->sums, wtm_conversion_factor(rate->to_ns));
     wtm_moments_add(&distribution->moments, &moments);
     if (distribution->one.counts && moments.calls)
-        wtm_histogram_add_scaled(&distribution->histogram, &distribution->one, ns_per_tick / reference);
+        wtm_histogram_add_scaled(&distribution->histogram, &distribution->one, rate->ns_per_tick / reference);
 }
 
 static struct wtm_times end_row(const struct distribution *distribution, double reference)
@@ -140,8 +140,8 @@ static void add_cell(struct work *work, struct wtm_row *row, const struct wtm_ce
     }
     row->abnormal += cell->abnormal;
     row->late += cell->late;
-    row->self_ns += (double)cell->self * rate->ns_per_tick;
-    row->subtracted_ns += (double)cell->subtracted * rate->ns_per_tick;
+    row->self_ns += wtm_convert_signed(rate->to_ns, cell->self);
+    row->subtracted_ns += wtm_convert_signed(rate->to_ns, cell->subtracted);
     row->recursive += cell->recursive + cell->nested;
     uint64_t entered = __atomic_load_n(&cell->entered, __ATOMIC_ACQUIRE);
     row->calls += entered + cell->recursive;
@@ -168,8 +168,8 @@ static void compute_row(struct wtm_builder *builder, struct work *work, size_t i
                 add_open(row, &builder->cells[next - 1]);
             else
                 add_cell(work, row, &builder->cells[next - 1], rate);
-        end_profile(&work->real, rate->ns_per_tick, reference);
-        end_profile(&work->run, rate->ns_per_tick, reference);
+        end_profile(&work->real, rate, reference);
+        end_profile(&work->run, rate, reference);
     }
     if (row->open > row->calls) /* below none: read while a call ended, or a damaged file */
         row->open = 0;

@@ -26,7 +26,7 @@ static void add_edge(struct wtm_builder *builder, const struct wtm_edge *edge)
         builder->edges.slots[slot] = found;
     }
     builder->edge_sums[found - 1].calls += edge->calls;
-    builder->edge_sums[found - 1].ns += (double)edge->ticks * view->ns_per_tick;
+    builder->edge_sums[found - 1].ns += wtm_convert_signed(view->rate.to_ns, edge->ticks);
 }
 
 void wtm_summary_read_edges(struct wtm_builder *builder, const struct wtm_walk *walk,

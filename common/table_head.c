@@ -89,6 +89,16 @@ static void put_counts(struct wtm_text *line, const struct wtm_summary *summary)
     }
 }
 
+/* Told where it could be seen in a table: in runs of some milliseconds. */
+static void put_interval(struct wtm_text *line, double ppb)
+{
+    if (!(ppb > 10000))
+        return;
+    wtm_text_string(line, " +-");
+    wtm_text_decimal(line, ppb / 1000, 0);
+    wtm_text_string(line, " ppm");
+}
+
 static void put_clock(struct wtm_text *line, const struct wtm_summary *summary)
 {
     static const char *const cpu_names[] = {"off", "rseq", "perf", "clock_gettime"};
@@ -97,15 +107,16 @@ static void put_clock(struct wtm_text *line, const struct wtm_summary *summary)
         wtm_text_string(line, "clock tsc ");
         wtm_text_decimal(line, 1 / summary->ns_per_tick, 3);
         wtm_text_string(line, " GHz");
+        put_interval(line, summary->clock.interval_ppb);
     } else {
         wtm_text_string(line, "clock monotonic");
     }
-    wtm_text_string(line, header->clock_trusted ? " (trusted)" : " (not trusted");
-    if (!header->clock_trusted) {
-        wtm_text_string(line, *header->clock_note ? ": " : "");
+    wtm_text_string(line, header->clock_trusted ? " (trusted" : " (not trusted");
+    if (*header->clock_note) {
+        wtm_text_string(line, header->clock_trusted ? "; " : ": ");
         wtm_text_name(line, header->clock_note);
-        wtm_text_char(line, ')', 1);
     }
+    wtm_text_char(line, ')', 1);
     wtm_text_string(line, header->cpu_source == WTM_CPU_OFF ? ", runtime " : ", runtime by ");
     wtm_text_string(line, header->cpu_source < 4 ? cpu_names[header->cpu_source] : "a source unknown here");
 }

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * The TSC and its rate. General registers only: CPU-time renewals come here from inside timed calls. */
+ * The clock and its rate. General registers only: CPU-time renewals come here from inside timed calls. */
 #include "preload/clock.h"
+#include "common/clock_step.h"
 #include "common/sys.h"
-#include <cpuid.h>
-#include <fcntl.h>
+#include "preload/log.h"
+#include "preload/process.h"
+#include "preload/profile.h"
+#include "preload/vdso.h"
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
 
-static uint64_t rate_hz, ticks_per_ns_32; /* 32.32 */
+struct wtm_clock wtm_clock = {.to_ns = {1, 0}, .to_ticks = {1, 0}};
+uintptr_t wtm_timed_entry = (uintptr_t)wtm_entry;
+
+static wtm_vdso_gettime *vdso;
+static struct wtm_clock_facts facts;
+static const char *against; /* the TSC */
+static uint32_t clock_step;
+static uint64_t held_ns;
 
 uint64_t wtm_clock_ns(int clock_id)
 {
@@ -17,108 +25,139 @@ uint64_t wtm_clock_ns(int clock_id)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static int has_vdso(void)
+{
+    return vdso && !wtm_process.tsc_off;
+}
+
+int wtm_clock_needs_calls(void)
+{
+    return wtm_clock.monotonic && (!has_vdso() || wtm_clock.vdso_calls);
+}
+
+static uint64_t by_vdso(clockid_t clock)
+{
+    struct timespec t = {0, 0};
+    if (!has_vdso() || vdso(clock, &t))
+        return wtm_clock_ns(clock);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t wtm_clock_monotonic(void)
+{
+    if (WTM_UNLIKELY(wtm_process.sandboxed && wtm_clock_needs_calls()))
+        return held_ns;
+    return by_vdso(CLOCK_MONOTONIC);
+}
+
+void wtm_clock_hold(void)
+{
+    if (wtm_clock.monotonic)
+        held_ns = wtm_clock_monotonic();
+}
+
+int wtm_clock_is_barred(void)
+{
+    return wtm_clock.monotonic ? wtm_process.sandboxed && wtm_clock_needs_calls() : (int)wtm_process.tsc_off;
+}
+
+enum { TRIES = 16 };
+
+/* Readings with a clean bracket around them, averaged: each is right to half of its bracket, and their errors differ. */
+static struct wtm_clock_pair average(const struct wtm_clock_pair *tries, uint64_t shortest)
+{
+    struct wtm_clock_pair pair = tries[0];
+    uint64_t ticks = 0, ns = 0, used = 0;
+    for (int i = 0; i < TRIES; i++) {
+        if (tries[i].error_ticks > shortest + shortest / 4)
+            continue;
+        ticks += tries[i].ticks - tries[0].ticks;
+        ns += tries[i].monotonic_raw_ns - tries[0].monotonic_raw_ns;
+        used++;
+    }
+    pair.ticks += (ticks + used / 2) / used;
+    pair.monotonic_raw_ns += (ns + used / 2) / used;
+    pair.error_ticks = shortest;
+    return pair;
+}
+
 struct wtm_clock_pair wtm_clock_pair(void)
 {
-    struct wtm_clock_pair best = {0, 0, UINT64_MAX};
-    for (int i = 0; i < 8; i++) {
+    struct wtm_clock_pair tries[TRIES];
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
         uint64_t before = wtm_clock_ticks();
-        uint64_t ns = wtm_clock_ns(CLOCK_MONOTONIC_RAW);
+        uint64_t ns = by_vdso(CLOCK_MONOTONIC_RAW);
         uint64_t took = wtm_clock_ticks() - before;
-        if (took < best.error_ticks)
-            best = (struct wtm_clock_pair){before + took / 2, ns, took};
+        tries[i] = (struct wtm_clock_pair){before + took / 2, ns, took};
+        shortest = took < shortest ? took : shortest;
     }
-    return best;
+    return average(tries, shortest);
 }
 
-void wtm_clock_rate_set(uint64_t hz)
+/* By the lengths of its steps; a counter that does not get on is told from one that does. */
+static void look_at_steps(void)
 {
-    rate_hz = hz;
-    ticks_per_ns_32 = (uint64_t)(((unsigned __int128)hz << 32) / 1000000000u);
+    uint64_t readings[WTM_STEP_READINGS];
+    int unsteady = wtm_clock_step_read(wtm_clock.monotonic ? wtm_clock_monotonic : wtm_clock_tsc, readings, WTM_STEP_READINGS);
+    clock_step = unsteady ? 0 : wtm_clock_step(readings, WTM_STEP_READINGS);
+    facts.unsteady |= unsteady && !wtm_clock.monotonic;
 }
 
-uint64_t wtm_clock_rate(void)
+void wtm_clock_choose(int wanted)
 {
-    return rate_hz;
+    vdso = wtm_vdso_find();
+    wtm_clock_facts_read(&facts);
+    wtm_process.tsc_off = (uint32_t)facts.unreadable;
+    wtm_clock.vdso_calls = !wtm_clock_facts_vdso(&facts);
+    if (!facts.unreadable)
+        look_at_steps();
+    against = wtm_clock_facts_against(&facts);
+    wtm_clock.monotonic = wanted == WTM_CLOCK_MONOTONIC || facts.unreadable || (against && wanted != WTM_CLOCK_TSC);
+    if (!wtm_clock.monotonic)
+        return;
+    wtm_timed_entry = (uintptr_t)wtm_entry_clocked;
+    look_at_steps();
+    if (wanted == WTM_CLOCK_MONOTONIC)
+        against = "as set by WTM_CLOCK";
+    else
+        wtm_log("the time-stamp counter is not used: ", against, "; times are by CLOCK_MONOTONIC instead, which costs more. "
+                "`wtm clock` measures the counter", facts.unreadable ? "" : "; WTM_CLOCK=tsc insists on it");
 }
 
-uint64_t wtm_clock_ns_to_ticks(uint64_t ns)
+void wtm_clock_describe(struct wtm_profile_header *header)
 {
-    return (uint64_t)((unsigned __int128)ns * ticks_per_ns_32 >> 32);
+    header->clock = wtm_clock.monotonic ? WTM_CLOCK_MONOTONIC : WTM_CLOCK_TSC;
+    header->clock_trusted = wtm_clock.monotonic || !against;
+    header->clock_step = clock_step;
+    if (!against)
+        return;
+    static const char before[] = "not the TSC: ";
+    char *to = header->clock_note;
+    size_t room = sizeof header->clock_note - 1, used = wtm_clock.monotonic ? sizeof before - 1 : 0;
+    memcpy(to, before, used);
+    size_t length = strnlen(against, room - used);
+    memcpy(to + used, against, length);
+    to[used + length] = 0;
 }
 
-/* CPUID 15h: TSC = crystal * ebx / eax (Intel SDM). 40000010h: TSC rate in kHz, the VMware convention that KVM, Xen and
- * others follow, valid when the hypervisor announces that leaf. */
-uint64_t wtm_clock_stated_hz(void)
+/* Stated, or measured over what start-up took so far. That is some milliseconds as a rule; in a process too small for that
+ * the first 100 us are waited for. */
+void wtm_clock_find_rate(struct wtm_profile_header *header)
 {
-    uint32_t a, b, c, d;
-    if (__get_cpuid_max(0, NULL) >= 0x15) {
-        __cpuid(0x15, a, b, c, d);
-        if (a && b && c)
-            return (uint64_t)c * b / a;
+    uint64_t hz = wtm_clock.monotonic ? 1000000000 : facts.stated_hz;
+    header->rate_source = wtm_clock.monotonic ? WTM_RATE_CLOCK : facts.stated_by;
+    if (hz) {
+        wtm_clock.to_ns = wtm_conversion_ratio(1000000000, hz);
+        wtm_clock.to_ticks = wtm_conversion_ratio(hz, 1000000000);
+    } else {
+        struct wtm_clock_pair now, *first = &header->first;
+        do
+            now = wtm_clock_pair();
+        while (now.monotonic_raw_ns - first->monotonic_raw_ns < 100000);
+        wtm_clock.to_ns = wtm_conversion_ratio(now.monotonic_raw_ns - first->monotonic_raw_ns, now.ticks - first->ticks);
+        wtm_clock.to_ticks = wtm_conversion_ratio(now.ticks - first->ticks, now.monotonic_raw_ns - first->monotonic_raw_ns);
+        hz = wtm_convert(wtm_clock.to_ticks, 1000000000);
     }
-    __cpuid(1, a, b, c, d);
-    if (!(c >> 31))
-        return 0;
-    __cpuid(0x40000000, a, b, c, d);
-    if (a < 0x40000010 || a > 0x400000ff)
-        return 0;
-    __cpuid(0x40000010, a, b, c, d);
-    return (uint64_t)a * 1000;
-}
-
-static size_t read_small(const char *path, char *to, size_t bytes)
-{
-    long fd = wtm_sys_open(path, O_RDONLY | O_CLOEXEC, 0), got = 0;
-    if (wtm_sys_failed(fd))
-        return 0;
-    got = wtm_sys_read((int)fd, to, bytes - 1);
-    wtm_sys_close((int)fd);
-    if (wtm_sys_failed(got))
-        got = 0;
-    while (got > 0 && to[got - 1] == '\n')
-        got--;
-    to[got] = 0;
-    return (size_t)got;
-}
-
-static void say(char *note, size_t bytes, const char *text)
-{
-    size_t n = strnlen(text, bytes - 1);
-    memcpy(note, text, n);
-    note[n] = 0;
-}
-
-int wtm_clock_readable(void)
-{
-    int mode = PR_TSC_ENABLE;
-    wtm_syscall3(SYS_prctl, PR_GET_TSC, (long)&mode, 0);
-    return mode != PR_TSC_SIGSEGV;
-}
-
-int wtm_clock_trust(char *note, size_t bytes)
-{
-    uint32_t a, b, c, d = 0;
-    __cpuid(0x80000000, a, b, c, d);
-    int invariant = 0;
-    if (a >= 0x80000007) {
-        __cpuid(0x80000007, a, b, c, d);
-        invariant = d >> 8 & 1;
-    }
-    char source[64];
-    size_t known = read_small("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
-    int kernel_uses_it = known && (!strcmp(source, "tsc") || !strcmp(source, "kvm-clock") || !strcmp(source, "hyperv_clocksource_tsc_page"));
-    if (!invariant && !kernel_uses_it) {
-        say(note, bytes, "the processor does not promise a constant TSC rate, and the kernel's clock is another");
-        return 0;
-    }
-    if (known && !kernel_uses_it) {
-        char available[128];
-        read_small("/sys/devices/system/clocksource/clocksource0/available_clocksource", available, sizeof available);
-        if (!strstr(available, "tsc")) {
-            say(note, bytes, "the kernel found the TSC unstable");
-            return 0;
-        }
-    }
-    note[0] = 0;
-    return 1;
+    header->tick_hz_hint = hz;
 }

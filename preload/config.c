@@ -70,6 +70,13 @@ static int read_recursion(const char *value)
     return set_choice(&wtm_settings.nest, value, names, values);
 }
 
+static int read_clock(const char *value)
+{
+    static const char *const names[] = {"auto", "tsc", "monotonic", NULL};
+    static const int values[] = {0, WTM_CLOCK_TSC, WTM_CLOCK_MONOTONIC};
+    return set_choice(&wtm_settings.clock, value, names, values);
+}
+
 static int read_cpu(const char *value)
 {
     static const char *const names[] = {"auto", "rseq", "clock_gettime", "off", NULL};
@@ -100,10 +107,10 @@ static const struct setting {
     {"WTM_TABLE", "stderr, none or a file name", read_table},
     {"WTM_START", "armed or disarmed", read_start},
     {"WTM_RECURSION", "withdraw or nest", read_recursion},
+    {"WTM_CLOCK", "auto, tsc or monotonic", read_clock},
     {"WTM_CPU", "auto, rseq, clock_gettime or off", read_cpu},
     {"WTM_VERBOSE", "0 or 1", read_verbose},
     {"WTM_SIGNALS", "none, or a list like arm=RTMIN+10,reset=USR1,disarm=46,dump=none, each signal once", read_signals},
-    {"WTM_CLOCK", NULL, NULL},
     {"WTM_ORDER", NULL, NULL},
     {"WTM_SUBTRACT", NULL, NULL},
     {"WTM_SLOW", NULL, NULL},
@@ -132,7 +139,7 @@ static void read_one(const char *name, size_t length, const char *value)
     memcpy(shown, name, n);
     shown[n] = 0;
     wtm_log(shown, ": no such setting; ignored (known: WTM_TIME, WTM_OUT, WTM_TABLE, WTM_START, WTM_RECURSION, "
-                   "WTM_CPU, WTM_VERBOSE, WTM_SIGNALS)");
+                   "WTM_CLOCK, WTM_CPU, WTM_VERBOSE, WTM_SIGNALS)");
 }
 
 void wtm_config_read(char *const *environment)

@@ -19,6 +19,7 @@ struct wtm_settings {
     const char *table_path;  /* of WTM_TABLE_FILE */
     int disarmed;            /* WTM_START */
     int nest;                /* WTM_RECURSION */
+    int clock;               /* WTM_CLOCK: 0 auto, else enum wtm_clock_source */
     int cpu;                 /* WTM_CPU: -1 auto, else enum wtm_cpu_source */
     int signals[WTM_CONTROLS]; /* WTM_SIGNALS: by enum wtm_control; 0 none */
     int signals_given;       /* 1: by the user */

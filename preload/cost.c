@@ -88,7 +88,7 @@ static void set_up(struct setup *s, struct wtm_local *local, volatile uint64_t *
     wtm_stats_clear(&s->cell.steady);
     local->cell = local->idle = &s->cell;
     s->caller.cell = &s->caller_cell;
-    slot[0] = (uintptr_t)wtm_return_point;
+    slot[0] = wtm_clock.monotonic ? (uintptr_t)wtm_return_clocked : (uintptr_t)wtm_return_point;
     s->edge_at = &thread->edges[wtm_edge_hash(0, thread->edge_shift)];
     *s->edge_at = &s->edge;
     s->record = ++thread->top;
@@ -115,7 +115,7 @@ struct wtm_cost wtm_cost_measure(void)
     struct wtm_local *local = &s.thread->locals[0]; /* index 0 is no function's */
     wtm_cost_probe.body = (uintptr_t)wtm_cost_body;
     wtm_cost_gate = (uintptr_t)wtm_cost_armed;
-    wtm_cost_hook = (uintptr_t)wtm_entry;
+    wtm_cost_hook = wtm_timed_entry;
     wtm_hot.inside_ticks = wtm_hot.total_ticks = wtm_hot.recursive_ticks = 0;
     set_up(&s, local, slot);
     loop(wtm_cost_timed);

@@ -50,7 +50,7 @@ static uint64_t read_pair(struct wtm_thread *thread)
     uint64_t before = wtm_clock_ticks();
     uint64_t cpu_ns = wtm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t after = wtm_clock_ticks();
-    thread->cpu_offset = (int64_t)(wtm_clock_ns_to_ticks(cpu_ns) - (before + (after - before) / 2));
+    thread->cpu_offset = (int64_t)(wtm_convert(wtm_clock.to_ticks, cpu_ns) - (before + (after - before) / 2));
     uint64_t took = after - begin;
     if (source == WTM_CPU_RSEQ && *thread->switch_word != thread->switch_expected)
         return 0;
@@ -82,6 +82,7 @@ void wtm_cpu_renew(struct wtm_thread *thread)
         if (took)
             break;
     }
+    thread->spent_ticks += wtm_clock_sample(wtm_clock_ticks());
     if (thread->shared)
         thread->shared->switches = thread->renewals;
 }

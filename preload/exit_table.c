@@ -104,10 +104,7 @@ static void tell_time(struct wtm_profile_header *header)
         header->end_monotonic_ns = wtm_clock_ns(CLOCK_MONOTONIC);
         return;
     }
-    uint64_t ticks = wtm_clock_ticks(), rate = wtm_clock_rate();
-    if (!rate)
-        return;
-    uint64_t ns = (uint64_t)((unsigned __int128)(ticks - header->last.ticks) * 1000000000u / rate);
+    uint64_t ticks = wtm_clock_ticks(), ns = wtm_convert(wtm_clock.to_ns, ticks - header->last.ticks);
     header->last.ticks = ticks;
     header->last.monotonic_raw_ns += ns;
     ready.monotonic_ns += ns;

@@ -151,6 +151,13 @@ extern struct wtm_thread *wtm_threads WTM_HIDDEN;     /* list head; the unwinder
 /* trampoline.S */
 extern const char wtm_entry[] WTM_HIDDEN;        /* hook of a timed function */
 extern const char wtm_return_point[] WTM_HIDDEN; /* where timed functions return to */
+/* trampoline_clocked.S: the same where the clock is the kernel's */
+extern const char wtm_entry_clocked[] WTM_HIDDEN, wtm_return_clocked[] WTM_HIDDEN;
+extern uintptr_t wtm_timed_entry WTM_HIDDEN; /* which of the two hooks is used; set before anything is patched */
+static inline int wtm_is_return_point(uint64_t address)
+{
+    return address == (uintptr_t)wtm_return_point || address == (uintptr_t)wtm_return_clocked;
+}
 extern const char wtm_watch_entry[] WTM_HIDDEN;  /* hook of a function that we only want to hear of */
 extern const char wtm_watch_filtered[] WTM_HIDDEN; /* the same for prctl and syscall: goes on at once when nothing concerns us */
 extern const char wtm_watch_timed[] WTM_HIDDEN;    /* the same when the user times them as well */
@@ -170,10 +177,14 @@ struct wtm_record *wtm_close(uint64_t sp, uint64_t now) WTM_HIDDEN;
 /* The record on top, whatever the generation. */
 struct wtm_record *wtm_close_top(struct wtm_thread *thread, struct wtm_record *record, uint64_t now) WTM_HIDDEN;
 struct wtm_record *wtm_close_slow(struct wtm_thread *thread, uint64_t sp, uint64_t now) WTM_HIDDEN;
+/* Called by trampoline_clocked.S only: no PUSHED is given without a start, no RETRY at all. */
+enum wtm_entry_action wtm_entry_by_clock(uint64_t *slot, struct wtm_probe *probe) WTM_HIDDEN;
+struct wtm_record *wtm_close_by_clock(uint64_t sp) WTM_HIDDEN;
 /* All registers are saved around it. */
 /* Gives 1 when the call is to be timed as well. */
 int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers) WTM_HIDDEN;
 
+_Static_assert(WTM_ENTRY_PUSHED == 2, "trampoline.S and trampoline_clocked.S know PUSHED");
 #define WTM_ASSERT_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), "trampoline.S knows " #field)
 WTM_ASSERT_AT(struct wtm_local, idle, 0);
 WTM_ASSERT_AT(struct wtm_local, open, 8);

@@ -88,26 +88,10 @@ static void open_profile(void)
                 problem == -13 ? "permission denied" : "the system refused", "); the profile is kept in memory");
     struct wtm_profile_header *header = wtm_profile_header();
     memcpy(header->program, wtm_process.program, sizeof header->program);
-    header->clock = WTM_CLOCK_TSC;
+    wtm_clock_describe(header);
     header->epoch = wtm_hot.epoch;
     header->recursion_mode = wtm_settings.nest ? WTM_RECURSION_NEST : WTM_RECURSION_WITHDRAW;
     wtm_profile_begin(header);
-}
-
-/* A rate to convert CPU time with: stated if it is, else measured over what start-up took so far (at least 1 ms). */
-static void find_rate(struct wtm_profile_header *header)
-{
-    uint64_t hz = wtm_clock_stated_hz();
-    if (!hz) {
-        struct wtm_clock_pair now;
-        do
-            now = wtm_clock_pair();
-        while (now.monotonic_raw_ns - header->first.monotonic_raw_ns < 1000000);
-        hz = (uint64_t)((unsigned __int128)(now.ticks - header->first.ticks) * 1000000000u /
-                        (now.monotonic_raw_ns - header->first.monotonic_raw_ns));
-    }
-    wtm_clock_rate_set(hz);
-    header->tick_hz_hint = hz;
 }
 
 static int is_asked_for(char *const *environment)
@@ -130,10 +114,7 @@ static void tell_confined(const char *missing)
 
 static void begin_timing(void)
 {
-    if (!wtm_clock_readable()) {
-        wtm_log("reading the TSC is forbidden to this process (PR_SET_TSC): nothing is timed");
-        return;
-    }
+    wtm_clock_choose(wtm_settings.clock);
     know_process();
     find_xsave();
     open_profile();
@@ -145,13 +126,12 @@ static void begin_timing(void)
     if (wtm_sys_failed(wtm_sys_madvise(&wtm_generation, sizeof wtm_generation, MADV_WIPEONFORK)))
         wtm_profile_note("this kernel cannot tell a process that it was forked: children count into their parent's profile");
     wtm_hot.nest = (uint32_t)wtm_settings.nest;
-    header->clock_trusted = (uint32_t)wtm_clock_trust(header->clock_note, sizeof header->clock_note);
     int patched = wtm_install_begin(wtm_settings.time);
     if (patched < 0) {
         wtm_log("no memory to look functions up: nothing is timed");
         return;
     }
-    find_rate(header);
+    wtm_clock_find_rate(header);
     header->cpu_source = wtm_cpu_choose(wtm_settings.cpu, header->cpu_note, sizeof header->cpu_note);
     wtm_generation_advance();
     wtm_process.ready = 1;

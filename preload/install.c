@@ -5,6 +5,7 @@
 #include "common/resolve.h"
 #include "common/sys.h"
 #include "patcher/patcher.h"
+#include "preload/clock.h"
 #include "preload/company.h"
 #include "preload/config.h"
 #include "preload/describe.h"
@@ -220,7 +221,7 @@ void wtm_install_gates(void)
     uint32_t seen;
     do {
         seen = __atomic_load_n(asked, __ATOMIC_SEQ_CST);
-        uint32_t armed = __atomic_load_n(&wtm_process.armed, __ATOMIC_SEQ_CST) && !wtm_process.tsc_off;
+        uint32_t armed = __atomic_load_n(&wtm_process.armed, __ATOMIC_SEQ_CST) && !wtm_clock_is_barred();
         wtm_watch_bypass = !armed;
         wtm_probes_gates((int)armed);
         if (wtm_profile_header())

@@ -355,6 +355,8 @@ int wtm_profile_recreate(const char *path)
     header->clock = before->clock;
     header->clock_trusted = before->clock_trusted;
     header->tick_hz_hint = before->tick_hz_hint;
+    header->rate_source = before->rate_source;
+    header->clock_step = before->clock_step;
     header->cpu_source = before->cpu_source;
     header->recursion_mode = before->recursion_mode;
     header->cost = before->cost;

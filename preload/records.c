@@ -147,7 +147,7 @@ struct wtm_way_back *wtm_way_of(const struct wtm_thread *thread, uint64_t sp)
 static void remember_way(const struct wtm_thread *thread, const struct wtm_record *record)
 {
     uint64_t sp = record->sp;
-    if (sp <= WTM_SP_ADOPTED || (wtm_on_native(thread, sp) && *(const uint64_t *)(sp - 8) != (uintptr_t)wtm_return_point))
+    if (sp <= WTM_SP_ADOPTED || (wtm_on_native(thread, sp) && !wtm_is_return_point(*(const uint64_t *)(sp - 8))))
         return;
     *wtm_way_of(thread, sp) = (struct wtm_way_back){sp, record->return_minus_1};
 }
@@ -224,7 +224,7 @@ void wtm_records_release(struct wtm_thread *thread, uint64_t sp)
         if (r->sp < sp || !wtm_on_native(thread, r->sp))
             continue;
         uint64_t *slot = (uint64_t *)(r->sp - 8); /* of a chain of tail calls all records have the same true address */
-        if (*slot != (uintptr_t)wtm_return_point && *slot != r->return_minus_1 + 1)
+        if (!wtm_is_return_point(*slot) && *slot != r->return_minus_1 + 1)
             continue;
         *slot = r->return_minus_1 + 1;
         close_abnormal(r);

@@ -4,6 +4,7 @@
 #include "common/sys.h"
 #include "preload/clock.h"
 #include "preload/exit_table.h"
+#include "preload/install.h"
 #include "preload/log.h"
 #include "preload/profile.h"
 #include "preload/thread.h"
@@ -44,6 +45,7 @@ static const struct need {
     CALL(sched_yield, 0),
     /* for the table */
     CALL(clock_gettime, CLOCK_MONOTONIC_RAW, AN_ADDRESS),
+    CALL(clock_gettime, CLOCK_MONOTONIC, AN_ADDRESS),
     CALL(tgkill, 1000, 1001, 0),
     CALL(mmap, 0, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1u, 0),
     CALL(mremap, AN_ADDRESS, 0, 1 << 20, MREMAP_MAYMOVE | MREMAP_FIXED, AN_ADDRESS),
@@ -128,12 +130,18 @@ static void prepare(int may_write)
 {
     wtm_profile_note("the program gave up system calls (seccomp): from then on the runtime of calls during which the "
                      "thread was switched out is not known, and threads and functions may have gone uncounted");
+    wtm_clock_hold();
+    if (wtm_clock_needs_calls())
+        wtm_profile_note("the clock that this process is timed with (WTM_CLOCK) needs system calls: nothing was timed after that, "
+                         "and calls that were open then ended there");
     wtm_log_seal(may_write);
     wtm_threads_stock(SPARE_THREADS);
     wtm_profile_header()->last = wtm_clock_pair();
     if (!wtm_profile_seal())
         wtm_exit_table_prepare();
     __atomic_store_n(&wtm_process.sandboxed, 1, __ATOMIC_SEQ_CST);
+    if (wtm_clock_is_barred())
+        wtm_install_gates();
 }
 
 void wtm_sandbox_enter(uint64_t mode, uintptr_t program)

@@ -20,7 +20,7 @@ static int is_recursion(const struct wtm_thread *thread, const struct wtm_record
         return 0;
     if (wtm_on_native(thread, sp)) { /* a signal between the record's completion and the call finds the true address there */
         uint64_t in_slot = *(const uint64_t *)(open->sp - 8);
-        return in_slot == (uintptr_t)wtm_return_point || in_slot == open->return_minus_1 + 1;
+        return wtm_is_return_point(in_slot) || in_slot == open->return_minus_1 + 1;
     }
     return open->sp - sp < WTM_SAME_STACK_BYTES;
 }
@@ -128,7 +128,7 @@ enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe)
         return WTM_ENTRY_RETRY;
     }
     uint64_t sp = (uintptr_t)(slot + 1), return_minus_1 = *slot - 1;
-    int tail = *slot == (uintptr_t)wtm_return_point;
+    int tail = wtm_is_return_point(*slot);
     if (thread->top->sp <= sp)
         wtm_records_settle(thread, sp, tail);
     if (!local->idle) {

@@ -64,8 +64,8 @@
 #define CELL_RECURSIVE 32
 
 	.hidden	wtm_thread, wtm_generation, wtm_hot, wtm_threads, wtm_entry_slow, wtm_close, wtm_watch
-	.hidden	wtm_entry, wtm_return_point, wtm_watch_entry
-	.globl	wtm_entry, wtm_return_point, wtm_watch_entry
+	.hidden	wtm_entry, wtm_return_point, wtm_watch_entry, wtm_exit_tail, wtm_timed_entry
+	.globl	wtm_entry, wtm_return_point, wtm_watch_entry, wtm_exit_tail
 
 	.text
 	.type	wtm_entry, @function
@@ -337,7 +337,7 @@ wtm_watch_entry:
 	jz	3f
 	mov	-112(%rbp), %rax		/* timed as well: to the entry code, as from the stub */
 	mov	%rax, -120(%rbp)
-	lea	wtm_entry(%rip), %rax
+	mov	wtm_timed_entry(%rip), %rax
 	mov	%rax, -128(%rbp)
 3:	mov	wtm_xsave_mask(%rip), %eax
 	test	%eax, %eax

@@ -3,6 +3,7 @@
  * whole process's, so one thread that may not read the TSC disarms all. */
 #include "preload/tsc.h"
 #include "common/sys.h"
+#include "preload/clock.h"
 #include "preload/install.h"
 #include "preload/process.h"
 #include "preload/profile.h"
@@ -23,7 +24,10 @@ void wtm_tsc_change(int mode, uintptr_t slot)
     }
     if (wtm_process.tsc_off)
         return;
+    wtm_clock_hold();
     wtm_process.tsc_off = 1;
+    if (!wtm_clock_is_barred()) /* the kernel's clock, by system calls from now on */
+        return;
     wtm_install_arm((int)wtm_process.armed); /* the gates close, what is wanted stays */
     wtm_profile_note("the program forbade itself the TSC (PR_SET_TSC): nothing was timed from then on until it allowed it again");
     struct wtm_thread *thread = wtm_thread;

@@ -5,7 +5,7 @@
 
 #include "preload/hot.h"
 
-/* Before the prctl is made. Forbidden: everything is disarmed, and the calling thread's open calls get their return
+/* Before the prctl is made. Forbidden, and the TSC is the clock: everything is disarmed, and the calling thread's open calls get their return
  * addresses back (they count as left), since their way out would read the TSC. `slot`: of the prctl call's return address.
  * Allowed again: timing goes on, if it was armed. */
 void wtm_tsc_change(int mode, uintptr_t slot) WTM_HIDDEN;

@@ -184,7 +184,7 @@ uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *prob
             return (uintptr_t)wtm_watch_timed;
         }
     }
-    return (uintptr_t)wtm_entry;
+    return wtm_timed_entry;
 }
 
 size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_request *requests)

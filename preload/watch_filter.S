@@ -8,7 +8,7 @@
 #define SYS_PRCTL 157
 #define SYS_SECCOMP 317
 
-	.hidden	wtm_watch_entry, wtm_entry, wtm_watch_bypass, wtm_watch_filtered, wtm_watch_timed
+	.hidden	wtm_watch_entry, wtm_timed_entry, wtm_watch_bypass, wtm_watch_filtered, wtm_watch_timed
 	.globl	wtm_watch_filtered, wtm_watch_timed
 
 	/* Numbers of both: which of the functions it is does the handler know. */
@@ -57,8 +57,10 @@ wtm_watch_timed:
 	concerns_us 1b
 	cmpl	$0, wtm_watch_bypass(%rip)
 	jne	.Lbody
+	mov	wtm_timed_entry(%rip), %rax
+	mov	%rax, -128(%rsp)
 	flags_back
-	jmp	wtm_entry
+	jmp	*-128(%rsp)
 	.cfi_endproc
 	.size	wtm_watch_timed, .-wtm_watch_timed
 

@@ -9,7 +9,8 @@ static const struct wtm_command *const commands[] = {&wtm_command_run, &wtm_comm
                                                      &wtm_command_list, &wtm_command_top,
                                                      &wtm_command_arm, &wtm_command_reset,
                                                      &wtm_command_disarm, &wtm_command_dump,
-                                                     &wtm_command_time, &wtm_command_untime};
+                                                     &wtm_command_time, &wtm_command_untime,
+                                                     &wtm_command_clock};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void help(void)

@@ -24,11 +24,22 @@ static void put_process(struct wtm_json *json, const struct wtm_summary *summary
 static void put_sources(struct wtm_json *json, const struct wtm_summary *summary)
 {
     static const char *const cpu_names[] = {"off", "rseq", "perf", "clock_gettime"};
+    static const char *const rate_names[] = {"start", "cpuid", "hypervisor", "kernel", "pairs", "clock"};
     const struct wtm_profile_header *header = summary->header;
     wtm_json_object(json, "clock");
     wtm_json_string(json, "source", header->clock == WTM_CLOCK_TSC ? "tsc" : "monotonic");
     wtm_json_boolean(json, "trusted", header->clock_trusted == 1);
     wtm_json_decimal(json, "hz", 1e9 / summary->ns_per_tick);
+    wtm_json_string(json, "rate", rate_names[summary->clock.source]);
+    if (summary->clock.interval_ppb >= 0)
+        wtm_json_decimal(json, "interval_ppb", summary->clock.interval_ppb);
+    else
+        wtm_json_null(json, "interval_ppb");
+    wtm_json_unsigned(json, "pairs", summary->clock.pairs);
+    if (summary->granularity_ns > 0)
+        wtm_json_decimal(json, "granularity_ns", summary->granularity_ns);
+    else
+        wtm_json_null(json, "granularity_ns");
     wtm_json_string(json, "note", header->clock_note);
     wtm_json_object_end(json);
     wtm_json_object(json, "cpu");

@@ -58,19 +58,36 @@ def _(t):
 
 
 def forbidden(how, counted):
+    @SUITE.test(f'the counter forbidden and allowed again ({how}), timed by the kernel\'s clock: nothing is missed')
+    def _(t):
+        program = t.build('forbidden.c')
+        for number, time in enumerate(('work', 'work,outer,forbid,forbid_by_tail,libc.so.6:prctl,libc.so.6:syscall,main:main')):
+            run = t.run([program, how], time, t.sub(str(number)), env={'WTM_CLOCK': 'monotonic'})
+            expect_equal((run.status, run.out), (4, '3130\n'), f'status and stdout when timing {time} ({run.err[-300:]})')
+            report = run.report()
+            expect_equal((report.data['clock']['source'], report.one('work')['calls']), ('monotonic', 3130), 'clock, calls')
+            expect_equal(report.one('work')['abnormal'], 0, 'calls of work that were left')
+            expect(0 <= report.one('work')['realtime']['p50_ns'] < 100e3, f"times: {report.one('work')['realtime']}")
+            stepped = t.run([t.build('notsc.c'), '-20000', program, how], time, t.sub(f'{number} stepped'),
+                            env={'WTM_CLOCK': 'monotonic'})
+            found = re.search(r'stepped (\d+), read (\d+)', stepped.out)
+            expect(found and int(found.group(1)) > 3000, f'not stepped: {stepped.out!r} {stepped.err[-300:]!r}')
+            expect_equal((stepped.status, found.group(2)), (4, '0'), f'status, readings while forbidden ({stepped.err[:300]})')
+
     @SUITE.test(f'the counter forbidden and allowed again ({how}): unharmed, and counted while it could be read')
     def _(t):
         program = t.build('forbidden.c')
         for number, time in enumerate(('work', 'work,outer,forbid,forbid_by_tail,main:main',
                                        'work,outer,forbid,forbid_by_tail,libc.so.6:prctl,libc.so.6:syscall,main:main')):
-            run = t.run([program, how], time, t.sub(str(number)))
+            run = t.run([program, how], time, t.sub(str(number)), env={'WTM_CLOCK': 'tsc'})
             expect_equal((run.status, run.out), (4, '3130\n'), f'status and stdout when timing {time} ({run.err[-300:]})')
             expect_equal(run.report().one('work')['calls'], counted, f'calls of work when timing {time}')
             if 'outer' in time:
                 outer = run.report().one('outer')
                 expect_equal(outer['abnormal'], outer['calls'], 'calls that were left on the way')
             expect('PR_SET_TSC' in str(run.report().data), 'the report does not say so')
-            stepped = t.run([t.build('notsc.c'), program, how], time, t.sub(f'{number} stepped'))
+            stepped = t.run([t.build('notsc.c'), program, how], time, t.sub(f'{number} stepped'),
+                            env={'WTM_CLOCK': 'tsc'})
             found = re.search(r'stepped (\d+), read (\d+)', stepped.out)
             expect(found and int(found.group(1)) > 3000, f'not stepped: {stepped.out!r} {stepped.err[-300:]!r}')
             expect_equal((stepped.status, found.group(2)), (4, '0'), f'status, readings while forbidden ({stepped.err[:300]})')
@@ -82,14 +99,19 @@ forbidden('tail', 130)
 forbidden('stay', 100)
 
 
-@SUITE.test('the counter forbidden before the start: unharmed and told')
+@SUITE.test('the counter forbidden before the start: unharmed and told, and timed by the kernel\'s clock')
 def _(t):
     plain = t.build('plain.c')
     program = t.build('forbidding.c')
     without = t.run([program, plain, '10', '0', '0'], folder=t.sub('plain'))
-    run = t.run([program, plain, '10', '0', '0'], 'alpha', env=STDERR)
-    expect_equal((run.status, run.out), (without.status, without.out), f'status and stdout ({run.err})')
-    expect(run.status or 'PR_SET_TSC' in run.err, f'not told: {run.err!r}') # where the loader may not read it, nothing starts
+    for clock in ('auto', 'tsc', 'monotonic'):
+        run = t.run([program, plain, '10', '0', '0'], 'alpha', t.sub(clock), env={'WTM_CLOCK': clock})
+        expect_equal((run.status, run.out), (without.status, without.out), f'status and stdout ({run.err})')
+        if run.status:  # where the loader may not read it, nothing starts
+            continue
+        expect(clock == 'monotonic' or 'PR_SET_TSC' in run.err, f'not told: {run.err!r}')
+        report = run.report()
+        expect_equal((report.data['clock']['source'], report.one('alpha')['calls']), ('monotonic', 10), 'clock and calls')
 
 
 def pressed(what):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * notsc PROGRAM ARGS...: runs PROGRAM and single-steps it while it has forbidden itself the time-stamp counter, looking for
+ * notsc [-STEPS] PROGRAM ARGS...: runs PROGRAM and single-steps it while it has forbidden itself the time-stamp counter, looking for
  * an instruction that reads it. (Virtual machines need not enforce the rule, so the fault itself proves nothing.) Prints
- * `stepped N, read M`, and ends with the program's status, or 99 when the counter was read. One thread. */
+ * `stepped N, read M`, and ends with the program's status, or 99 when the counter was read. After STEPS it runs on unwatched.
+ * One thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -39,8 +40,9 @@ static int sets_mode(const struct user_regs_struct *r)
 int main(int argc, char **argv)
 {
     struct user_regs_struct r;
-    long stepped = 0, read = 0;
+    long stepped = 0, read = 0, most = argv[1][0] == '-' ? -atol(argv[1]) : 0;
     int status = -1, forbidden = 0;
+    argv += most != 0;
     child = fork();
     if (child == 0) {
         ptrace(PTRACE_TRACEME, 0, NULL, NULL);
@@ -50,6 +52,10 @@ int main(int argc, char **argv)
     if (waitpid(child, &status, 0) != child)
         return 96;
     for (status = -1; status == -1;) {
+        if (most && stepped >= most) {
+            status = go(PTRACE_CONT);
+            continue;
+        }
         if (!forbidden) {
             status = go(PTRACE_SYSCALL); /* at an entry or an exit; the number is known at both */
             if (status != -1 || ptrace(PTRACE_GETREGS, child, NULL, &r))

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs the test suites and prints one line of counts at the end.
 
-  main.py [--build DIR] [--only SUITE[,SUITE]] [--match WORD] [--full] [--tap] [--verbose]
+  main.py [--build DIR] [--only SUITE[,SUITE]] [--match WORD] [--clock CLOCK] [--full] [--tap] [--verbose]
 
-Suites: build, unit, lint, cases, programs, unwind, differential, apps, clang, sanitize (with --full). Without --only: all
+Suites: build, unit, lint, cases, programs, unwind, clocked, differential, apps, clang, sanitize (with --full). Without --only: all
 of them, in this order."""
 import argparse
 import os
@@ -25,6 +25,7 @@ def arguments():
     parser.add_argument('--build', default=os.path.join(ROOT, 'build'), help='build folder (gcc)')
     parser.add_argument('--only', default='', help='comma-separated suites')
     parser.add_argument('--match', default='', help='only tests with this word in their name')
+    parser.add_argument('--clock', default='', help='WTM_CLOCK of all timed runs that do not set it')
     parser.add_argument('--full', action='store_true', help='long forms: more rounds, sanitizers, valgrind')
     parser.add_argument('--tap', action='store_true', help='TAP on stdout (for meson)')
     parser.add_argument('--verbose', action='store_true', help='also name the tests that pass')
@@ -72,6 +73,15 @@ def suite_apps(results, options, tools):
     results.run_all(select(checks.tests(tools, options.full), options.match), WORKERS)
 
 
+def suite_clocked(results, options, tools):
+    """Timed by the kernel's clock, which has an entry and an exit of its own: what the TSC's have to stand."""
+    from unwind import checks
+    other = Tools(options.build, os.path.join(options.build, 'tests-work', 'clocked'))
+    other.defaults['WTM_CLOCK'] = 'monotonic'
+    tests = cases.tests(other, ('gcc', 'clang') if options.full else ('gcc',)) + checks.tests(other)
+    results.run_all(select([(f'{name}, by the monotonic clock', test) for name, test in tests], options.match), WORKERS)
+
+
 def suite_clang(results, options, tools):
     """The library as clang builds it: without warnings, and right in a part of the cases."""
     folder = options.build.rstrip('/') + '-clang'
@@ -90,7 +100,7 @@ def suite_sanitize(results, options, tools):
 
 
 SUITES = {'build': suite_build, 'unit': suite_unit, 'lint': suite_lint, 'cases': suite_cases,
-          'programs': suite_programs, 'unwind': suite_unwind, 'differential': suite_differential, 'apps': suite_apps, 'clang': suite_clang,
+          'programs': suite_programs, 'unwind': suite_unwind, 'clocked': suite_clocked, 'differential': suite_differential, 'apps': suite_apps, 'clang': suite_clang,
           'sanitize': suite_sanitize}
 
 
@@ -103,6 +113,9 @@ def main():
         sys.exit(f"no such suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")
     results = Results(options.tap, options.verbose)
     tools = Tools(options.build, os.path.join(options.build, 'tests-work'))
+    tools.full = options.full
+    if options.clock:
+        tools.defaults['WTM_CLOCK'] = options.clock
     for name in chosen:
         if not options.tap:
             print(f'== {name}', flush=True)

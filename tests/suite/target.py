@@ -103,6 +103,8 @@ class Tools:
         self.build, self.work = os.path.abspath(build), os.path.abspath(work)
         self.lib = os.environ.get('WTM_LIB') or os.path.join(self.build, 'preload', 'libwtmtime.so')
         self.wtm = os.path.join(self.build, 'report', 'wtm')
+        self.full = False
+        self.defaults = {}  # settings of every timed run that does not say otherwise
 
     def folder(self, *names):
         """A new, empty folder for one test."""
@@ -123,6 +125,7 @@ class Tools:
         """Environment for a timed run. A setting given as None is left out."""
         env = {'LD_PRELOAD': self.lib, 'WTM_TIME': time, 'WTM_OUT': os.path.join(folder, 'out.%p.prof'),
                'WTM_TABLE': os.path.join(folder, 'table.%p.txt')}
+        env.update(self.defaults)
         env.update(extra or {})
         return {name: value for name, value in env.items() if value is not None}
 

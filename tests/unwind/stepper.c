@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { MOST_STEPS = 50000 };
-enum place { PROGRAM, LIBRARY, GENERATED, OTHER };
+enum place { PROGRAM, LIBRARY, GENERATED, VDSO, OTHER };
 struct range { unsigned long start, end; };
 struct map { struct range range; enum place place; };
 
@@ -41,7 +41,7 @@ static void read_maps(const char *program)
             continue;
         const char *path_in_line = strchr(name, '/');
         map->place = strstr(name, "libwtmtime") ? LIBRARY : path_in_line && !strcmp(path_in_line, program) ? PROGRAM
-                   : name[0] == '\0' || strstr(name, "memfd") || strstr(name, "anon") ? GENERATED : OTHER;
+                   : strstr(name, "[vdso]") ? VDSO : name[0] == '\0' || strstr(name, "memfd") || strstr(name, "anon") ? GENERATED : OTHER;
         map_count++;
     }
     if (file)
@@ -111,9 +111,24 @@ static int run_on(struct user_regs_struct *registers)
     return next_stop(PTRACE_CONT);
 }
 
+/* The kernel's own code reads the time again whenever that changed meanwhile: in single steps it would never end. So it
+ * runs to its return, at whose address a breakpoint stands for so long. */
+static int leave_vdso(struct user_regs_struct *registers)
+{
+    unsigned long back = (unsigned long)ptrace(PTRACE_PEEKDATA, child, (void *)registers->rsp, NULL);
+    long word = ptrace(PTRACE_PEEKTEXT, child, (void *)back, NULL);
+    ptrace(PTRACE_POKETEXT, child, (void *)back, (void *)((word & ~0xffL) | 0xcc));
+    int status = run_on(registers);
+    ptrace(PTRACE_POKETEXT, child, (void *)back, (void *)word);
+    ptrace(PTRACE_GETREGS, child, NULL, registers);
+    registers->rip = back;
+    ptrace(PTRACE_SETREGS, child, NULL, registers);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
-    long stepped = 0, counts[4] = {0}, lost = 0;
+    long stepped = 0, counts[5] = {0}, lost = 0;
     struct user_regs_struct registers;
     int status, inside = 0;
     if (argc < 6)
@@ -161,6 +176,12 @@ int main(int argc, char **argv)
             break;
         }
         enum place place = place_of(registers.rip, argv[5]);
+        if (place == VDSO) {
+            status = leave_vdso(&registers);
+            place = LIBRARY;
+            if (!WIFSTOPPED(status))
+                break;
+        }
         stepped++;
         counts[place]++;
         if (place == GENERATED || in_range(&outermost, registers.rip))
