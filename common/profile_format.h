@@ -60,6 +60,9 @@ struct wtm_cost {
     uint32_t batches, calls_per_batch;
 };
 
+/* What the readings of the TSC wait for: WTM_ORDER in libwtmtime(7). */
+enum wtm_order { WTM_ORDER_LOOSE = 0, WTM_ORDER_EXIT = 1, WTM_ORDER_STRICT = 2 };
+
 enum wtm_profile_state { WTM_PROFILE_RUNNING = 1, WTM_PROFILE_ENDED = 2 };
 
 struct wtm_profile_header {
@@ -98,6 +101,9 @@ struct wtm_profile_header {
     uint32_t pair_count;      /* of `pairs`; one that is read while it is written lies off the line and is left out */
     uint32_t pair_distance;   /* doublings of the distance between them so far */
     struct wtm_clock_pair pairs[WTM_CLOCK_PAIRS]; /* taken on the way, spread over the run */
+    uint32_t order;           /* enum wtm_order */
+    uint32_t reserved;
+    struct wtm_cost cost_end; /* measured again at the end; batches 0: not */
 };
 _Static_assert(sizeof(struct wtm_profile_header) <= WTM_PROFILE_HEADER_BYTES, "the header is one page");
 

@@ -75,6 +75,9 @@ static void describe(struct wtm_summary *summary, struct wtm_builder *builder)
     summary->inside_ns = cost->inside * unit;
     summary->outside_ns = cost->outside * unit;
     summary->recursive_ns = cost->recursive * unit;
+    const struct wtm_cost *end = &builder->view.header.cost_end;
+    summary->inside_end_ns = end->batches ? end->inside * unit : __builtin_nan("");
+    summary->outside_end_ns = end->batches ? end->outside * unit : __builtin_nan("");
     summary->spread_ns =
         (cost->spread_inside > cost->spread_outside ? cost->spread_inside : cost->spread_outside) * unit;
 }

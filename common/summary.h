@@ -64,6 +64,7 @@ struct wtm_summary {
     double wall_ns;         /* start to end or now, longest of the profiles */
     double wall_sum_ns;     /* of all profiles together */
     unsigned running;       /* 1: one of the processes had not ended */
+    double inside_end_ns, outside_end_ns; /* measured again at the end; NaN: not */
     double cost_ns;         /* what timing took altogether, by the measured costs */
     double inside_ns, outside_ns, recursive_ns, spread_ns; /* per call */
     struct wtm_row *rows;   /* sorted by total realtime, largest first; functions never called included */

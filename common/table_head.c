@@ -117,6 +117,8 @@ static void put_clock(struct wtm_text *line, const struct wtm_summary *summary)
         wtm_text_name(line, header->clock_note);
     }
     wtm_text_char(line, ')', 1);
+    if (header->order == WTM_ORDER_EXIT || header->order == WTM_ORDER_STRICT)
+        wtm_text_string(line, header->order == WTM_ORDER_EXIT ? ", exits fenced" : ", fenced");
     wtm_text_string(line, header->cpu_source == WTM_CPU_OFF ? ", runtime " : ", runtime by ");
     wtm_text_string(line, header->cpu_source < 4 ? cpu_names[header->cpu_source] : "a source unknown here");
 }
@@ -125,6 +127,20 @@ static void put_figure(struct wtm_text *line, double ns)
 {
     wtm_text_decimal(line, ns, 1);
     wtm_text_string(line, " ns");
+}
+
+/* Told when it is more than the spread at the start explains. */
+static void put_drift(struct wtm_text *line, const struct wtm_summary *summary)
+{
+    double inside = summary->inside_end_ns - summary->inside_ns, outside = summary->outside_end_ns - summary->outside_ns;
+    double noise = 3 * summary->spread_ns + 0.5;
+    if (!(inside > noise || inside < -noise || outside > noise || outside < -noise))
+        return;
+    wtm_text_string(line, " (at the end they were ");
+    put_figure(line, summary->inside_end_ns);
+    wtm_text_string(line, " and ");
+    put_figure(line, summary->outside_end_ns);
+    wtm_text_string(line, ")");
 }
 
 static void put_cost(struct wtm_text *line, const struct wtm_summary *summary)
@@ -137,6 +153,7 @@ static void put_cost(struct wtm_text *line, const struct wtm_summary *summary)
         wtm_text_string(line, " outside each call (+-");
         wtm_text_decimal(line, summary->spread_ns, summary->spread_ns < 0.1 ? 2 : 1);
         wtm_text_string(line, ") were subtracted");
+        put_drift(line, summary);
     }
     wtm_text_string(line, "; timing took ");
     wtm_table_duration(line, summary->cost_ns, summary->cost_ns / 50);

@@ -77,6 +77,13 @@ static int read_clock(const char *value)
     return set_choice(&wtm_settings.clock, value, names, values);
 }
 
+static int read_order(const char *value)
+{
+    static const char *const names[] = {"loose", "exit", "strict", NULL};
+    static const int values[] = {WTM_ORDER_LOOSE, WTM_ORDER_EXIT, WTM_ORDER_STRICT};
+    return set_choice(&wtm_settings.order, value, names, values);
+}
+
 static int read_cpu(const char *value)
 {
     static const char *const names[] = {"auto", "rseq", "clock_gettime", "off", NULL};
@@ -111,7 +118,7 @@ static const struct setting {
     {"WTM_CPU", "auto, rseq, clock_gettime or off", read_cpu},
     {"WTM_VERBOSE", "0 or 1", read_verbose},
     {"WTM_SIGNALS", "none, or a list like arm=RTMIN+10,reset=USR1,disarm=46,dump=none, each signal once", read_signals},
-    {"WTM_ORDER", NULL, NULL},
+    {"WTM_ORDER", "loose, exit or strict", read_order},
     {"WTM_SUBTRACT", NULL, NULL},
     {"WTM_SLOW", NULL, NULL},
     {"WTM_SAMPLES", NULL, NULL},
@@ -139,7 +146,7 @@ static void read_one(const char *name, size_t length, const char *value)
     memcpy(shown, name, n);
     shown[n] = 0;
     wtm_log(shown, ": no such setting; ignored (known: WTM_TIME, WTM_OUT, WTM_TABLE, WTM_START, WTM_RECURSION, "
-                   "WTM_CLOCK, WTM_CPU, WTM_VERBOSE, WTM_SIGNALS)");
+                   "WTM_CLOCK, WTM_ORDER, WTM_CPU, WTM_VERBOSE, WTM_SIGNALS)");
 }
 
 void wtm_config_read(char *const *environment)

@@ -20,6 +20,7 @@ struct wtm_settings {
     int disarmed;            /* WTM_START */
     int nest;                /* WTM_RECURSION */
     int clock;               /* WTM_CLOCK: 0 auto, else enum wtm_clock_source */
+    int order;               /* WTM_ORDER: enum wtm_order */
     int cpu;                 /* WTM_CPU: -1 auto, else enum wtm_cpu_source */
     int signals[WTM_CONTROLS]; /* WTM_SIGNALS: by enum wtm_control; 0 none */
     int signals_given;       /* 1: by the user */

@@ -11,10 +11,11 @@
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/cputime.h"
+#include "preload/records_internal.h"
 #include "preload/thread.h"
 #include <string.h>
 
-enum { BATCHES = 48, CALLS = 64, FRACTION = 256 };
+enum { BATCHES = 48, BATCHES_AGAIN = 16, CALLS = 64, FRACTION = 256 };
 
 WTM_HIDDEN extern struct wtm_probe wtm_cost_probe;
 WTM_HIDDEN extern uintptr_t wtm_cost_gate, wtm_cost_hook;
@@ -60,11 +61,11 @@ static void sort(int64_t *values, int count)
 }
 
 /* Lower quartile, and half the distance to the upper one. */
-static int32_t steady(int64_t *values, int32_t *spread)
+static int32_t steady(int64_t *values, int count, int32_t *spread)
 {
-    sort(values, BATCHES);
-    *spread = (int32_t)((values[BATCHES * 3 / 4] - values[BATCHES / 4]) / 2);
-    return (int32_t)values[BATCHES / 4];
+    sort(values, count);
+    *spread = (int32_t)((values[count * 3 / 4] - values[count / 4]) / 2);
+    return (int32_t)values[count / 4];
 }
 
 static int64_t per_call(int64_t ticks)
@@ -76,7 +77,7 @@ struct setup {
     struct wtm_thread *thread;
     struct wtm_local caller;
     struct wtm_cell caller_cell, cell;
-    struct wtm_edge edge, **edge_at;
+    struct wtm_edge edge, **edge_at, *edge_before;
     struct wtm_record *record;
 };
 
@@ -90,6 +91,7 @@ static void set_up(struct setup *s, struct wtm_local *local, volatile uint64_t *
     s->caller.cell = &s->caller_cell;
     slot[0] = wtm_clock.monotonic ? (uintptr_t)wtm_return_clocked : (uintptr_t)wtm_return_point;
     s->edge_at = &thread->edges[wtm_edge_hash(0, thread->edge_shift)];
+    s->edge_before = *s->edge_at;
     *s->edge_at = &s->edge;
     s->record = ++thread->top;
     *s->record = (struct wtm_record){.sp = (uintptr_t)(slot + 1), .local = &s->caller, .cpu_offset = thread->cpu_offset};
@@ -97,34 +99,35 @@ static void set_up(struct setup *s, struct wtm_local *local, volatile uint64_t *
 
 static void take_down(struct setup *s, struct wtm_local *local)
 {
-    *s->edge_at = NULL;
+    *s->edge_at = s->edge_before;
     s->record->local = NULL;
     s->record->sp = WTM_SP_NONE;
     s->thread->top--;
     memset(local, 0, sizeof *local);
 }
 
-struct wtm_cost wtm_cost_measure(void)
+/* What is subtracted meanwhile is added back: other threads may be timing with it. */
+static struct wtm_cost measure(int batches)
 {
     static struct setup s; /* 10 KiB: not on the program's stack */
     volatile uint64_t slot[1];
     int64_t inside[BATCHES], whole[BATCHES], recursive[BATCHES];
-    struct wtm_cost cost = {.batches = BATCHES, .calls_per_batch = CALLS};
+    struct wtm_cost cost = {.batches = (uint32_t)batches, .calls_per_batch = CALLS};
     memset(&s, 0, sizeof s);
     s.thread = wtm_thread;
     struct wtm_local *local = &s.thread->locals[0]; /* index 0 is no function's */
+    uint64_t spent = s.thread->spent_ticks;
     wtm_cost_probe.body = (uintptr_t)wtm_cost_body;
     wtm_cost_gate = (uintptr_t)wtm_cost_armed;
     wtm_cost_hook = wtm_timed_entry;
-    wtm_hot.inside_ticks = wtm_hot.total_ticks = wtm_hot.recursive_ticks = 0;
     set_up(&s, local, slot);
     loop(wtm_cost_timed);
     loop(wtm_cost_bare);
-    for (int i = 0; i < BATCHES; i++) {
+    for (int i = 0; i < batches; i++) {
         int64_t bare = (int64_t)loop(wtm_cost_bare);
         int64_t before = s.cell.steady.sum;
         whole[i] = per_call((int64_t)loop(wtm_cost_timed) - bare);
-        inside[i] = per_call(s.cell.steady.sum - before);
+        inside[i] = per_call(s.cell.steady.sum - before) + wtm_hot.inside_ticks * FRACTION;
         local->idle = NULL;
         local->open = s.record;
         recursive[i] = per_call((int64_t)loop(wtm_cost_timed) - bare);
@@ -132,11 +135,30 @@ struct wtm_cost wtm_cost_measure(void)
         local->idle = local->cell;
     }
     take_down(&s, local);
-    cost.inside = steady(inside, &cost.spread_inside);
-    cost.outside = steady(whole, &cost.spread_outside) - cost.inside;
-    cost.recursive = steady(recursive, &cost.spread_recursive);
+    s.thread->spent_ticks = spent;
+    cost.inside = steady(inside, batches, &cost.spread_inside);
+    cost.outside = steady(whole, batches, &cost.spread_outside) - cost.inside;
+    cost.recursive = steady(recursive, batches, &cost.spread_recursive);
+    return cost;
+}
+
+struct wtm_cost wtm_cost_measure(void)
+{
+    struct wtm_cost cost = measure(BATCHES);
     wtm_hot.inside_ticks = (cost.inside + FRACTION / 2) / FRACTION;
     wtm_hot.total_ticks = (cost.inside + cost.outside + FRACTION / 2) / FRACTION;
     wtm_hot.recursive_ticks = (cost.recursive + FRACTION / 2) / FRACTION;
     return cost;
+}
+
+int wtm_cost_again(struct wtm_cost *cost)
+{
+    struct wtm_thread *thread = wtm_thread_sync();
+    uint64_t here = (uintptr_t)__builtin_frame_address(0);
+    /* The program may end anywhere: on a coroutine's stack, or in a handler that interrupted work of ours. */
+    if (!thread || thread->busy || thread->closing || !wtm_on_native(thread, here) || thread->top + 4 >= thread->limit)
+        return -16; /* EBUSY */
+    wtm_cpu_renew(thread);
+    *cost = measure(BATCHES_AGAIN);
+    return 0;
 }

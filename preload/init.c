@@ -9,6 +9,7 @@
 #include "preload/install.h"
 #include "preload/log.h"
 #include "preload/modules.h"
+#include "preload/order.h"
 #include "preload/probes.h"
 #include "preload/process.h"
 #include "preload/profile.h"
@@ -135,6 +136,12 @@ static void begin_timing(void)
     header->cpu_source = wtm_cpu_choose(wtm_settings.cpu, header->cpu_note, sizeof header->cpu_note);
     wtm_generation_advance();
     wtm_process.ready = 1;
+    if (wtm_settings.order != WTM_ORDER_LOOSE && !wtm_clock.monotonic) {
+        if (wtm_order_set((uint32_t)wtm_settings.order) == 0)
+            header->order = (uint32_t)wtm_settings.order;
+        else
+            wtm_profile_note("WTM_ORDER: the library's code cannot be changed here; readings are not fenced (loose)");
+    }
     if (wtm_thread_sync()) {
         header->cost = wtm_cost_measure();
         wtm_cpu_renew(wtm_thread);
@@ -184,5 +191,8 @@ __attribute__((destructor)) static void end(void)
         if (!wtm_settings.verbose || !wtm_thread_sync())
             return;
     }
+    struct wtm_cost again;
+    if (!wtm_process.sandboxed && !wtm_process.tsc_off && !wtm_cost_again(&again))
+        wtm_profile_header()->cost_end = again;
     wtm_exit_table(1);
 }

@@ -360,6 +360,7 @@ int wtm_profile_recreate(const char *path)
     header->cpu_source = before->cpu_source;
     header->recursion_mode = before->recursion_mode;
     header->cost = before->cost;
+    header->order = before->order;
     header->epoch = wtm_hot.epoch;
     header->function_count = before->function_count;
     header->armed = wtm_process.armed;

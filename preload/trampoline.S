@@ -29,8 +29,13 @@
  *      again: a frame of size zero, CFA = rsp, marked as a signal frame, without a personality; the return address is
  *      found by walking the open-call records for the one whose sp is the CFA (unwind_rule.py).
  *   3. from there to the ret: an ordinary frame again.
- * Offsets are those asserted in hot.h. */
+ * Offsets are those asserted in hot.h.
+ *
+ * Order: a plain rdtsc waits for nothing, and nothing waits for it. Three places of three bytes around the readings hold an
+ * lfence or a nop; order.c chooses before anything is timed. */
 #include "preload/unwind_rule.h"
+
+#define NOP .byte 0x0f, 0x1f, 0x00
 
 #define ENTRY_BYTES 203 /* of wtm_entry up to .Lgo */
 
@@ -64,6 +69,8 @@
 #define CELL_RECURSIVE 32
 
 	.hidden	wtm_thread, wtm_generation, wtm_hot, wtm_threads, wtm_entry_slow, wtm_close, wtm_watch
+	.hidden	wtm_fence_before_entry, wtm_fence_after_entry, wtm_fence_before_exit
+	.globl	wtm_fence_before_entry, wtm_fence_after_entry, wtm_fence_before_exit
 	.hidden	wtm_entry, wtm_return_point, wtm_watch_entry, wtm_exit_tail, wtm_timed_entry
 	.globl	wtm_entry, wtm_return_point, wtm_watch_entry, wtm_exit_tail
 
@@ -125,7 +132,11 @@ wtm_entry:
 	mov	-48(%rsp), %eax
 	add	$0x7f, %al			/* OF back */
 	sahf
+wtm_fence_before_entry:
+	NOP
 	rdtsc
+wtm_fence_after_entry:
+	NOP
 	mov	%eax, REC_START(%r10)
 	mov	%edx, REC_START+4(%r10)
 	mov	-24(%rsp), %rax
@@ -149,6 +160,8 @@ wtm_exit:
 wtm_return_point:
 	mov	%rax, -16(%rsp)
 	mov	%rdx, -24(%rsp)
+wtm_fence_before_exit:
+	NOP
 	rdtsc
 	mov	%rsi, -48(%rsp)
 	mov	%eax, %esi

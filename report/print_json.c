@@ -24,6 +24,7 @@ static void put_process(struct wtm_json *json, const struct wtm_summary *summary
 static void put_sources(struct wtm_json *json, const struct wtm_summary *summary)
 {
     static const char *const cpu_names[] = {"off", "rseq", "perf", "clock_gettime"};
+    static const char *const order_names[] = {"loose", "exit", "strict"};
     static const char *const rate_names[] = {"start", "cpuid", "hypervisor", "kernel", "pairs", "clock"};
     const struct wtm_profile_header *header = summary->header;
     wtm_json_object(json, "clock");
@@ -40,6 +41,7 @@ static void put_sources(struct wtm_json *json, const struct wtm_summary *summary
         wtm_json_decimal(json, "granularity_ns", summary->granularity_ns);
     else
         wtm_json_null(json, "granularity_ns");
+    wtm_json_string(json, "order", header->order < 3 ? order_names[header->order] : "unknown");
     wtm_json_string(json, "note", header->clock_note);
     wtm_json_object_end(json);
     wtm_json_object(json, "cpu");
@@ -55,6 +57,8 @@ static void put_cost(struct wtm_json *json, const struct wtm_summary *summary)
     wtm_json_decimal(json, "outside_ns", summary->outside_ns);
     wtm_json_decimal(json, "spread_ns", summary->spread_ns);
     wtm_json_decimal(json, "recursive_ns", summary->recursive_ns);
+    wtm_json_decimal(json, "inside_end_ns", summary->inside_end_ns);
+    wtm_json_decimal(json, "outside_end_ns", summary->outside_end_ns);
     wtm_json_decimal(json, "total_ns", summary->cost_ns);
     wtm_json_object_end(json);
 }
