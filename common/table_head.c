@@ -117,8 +117,8 @@ static void put_clock(struct wtm_text *line, const struct wtm_summary *summary)
         wtm_text_name(line, header->clock_note);
     }
     wtm_text_char(line, ')', 1);
-    if (header->order == WTM_ORDER_EXIT || header->order == WTM_ORDER_STRICT)
-        wtm_text_string(line, header->order == WTM_ORDER_EXIT ? ", exits fenced" : ", fenced");
+    if (header->clock == WTM_CLOCK_TSC && header->order != WTM_ORDER_EXIT)
+        wtm_text_string(line, header->order == WTM_ORDER_STRICT ? ", order strict" : ", order loose");
     wtm_text_string(line, header->cpu_source == WTM_CPU_OFF ? ", runtime " : ", runtime by ");
     wtm_text_string(line, header->cpu_source < 4 ? cpu_names[header->cpu_source] : "a source unknown here");
 }

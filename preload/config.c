@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-struct wtm_settings wtm_settings = {.cpu = -1, .signals = WTM_SIGNALS_DEFAULT};
+struct wtm_settings wtm_settings = {.cpu = -1, .order = WTM_ORDER_EXIT, .signals = WTM_SIGNALS_DEFAULT};
 
 /* Settings live as long as the process; the environment itself may be overwritten (setproctitle does it). */
 static struct wtm_arena kept;

@@ -136,11 +136,10 @@ static void begin_timing(void)
     header->cpu_source = wtm_cpu_choose(wtm_settings.cpu, header->cpu_note, sizeof header->cpu_note);
     wtm_generation_advance();
     wtm_process.ready = 1;
-    if (wtm_settings.order != WTM_ORDER_LOOSE && !wtm_clock.monotonic) {
-        if (wtm_order_set((uint32_t)wtm_settings.order) == 0)
-            header->order = (uint32_t)wtm_settings.order;
-        else
-            wtm_profile_note("WTM_ORDER: the library's code cannot be changed here; readings are not fenced (loose)");
+    header->order = (uint32_t)wtm_settings.order;
+    if (!wtm_clock.monotonic && wtm_order_set(header->order)) {
+        header->order = WTM_ORDER_EXIT;
+        wtm_profile_note("WTM_ORDER: the library's code cannot be changed here; readings are ordered as by default (exit)");
     }
     if (wtm_thread_sync()) {
         header->cost = wtm_cost_measure();

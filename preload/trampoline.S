@@ -32,7 +32,7 @@
  * Offsets are those asserted in hot.h.
  *
  * Order: a plain rdtsc waits for nothing, and nothing waits for it. Three places of three bytes around the readings hold an
- * lfence or a nop; order.c chooses before anything is timed. */
+ * lfence or a nop (as built: WTM_ORDER=exit); order.c changes them before anything is timed. */
 #include "preload/unwind_rule.h"
 
 #define NOP .byte 0x0f, 0x1f, 0x00
@@ -136,7 +136,7 @@ wtm_fence_before_entry:
 	NOP
 	rdtsc
 wtm_fence_after_entry:
-	NOP
+	lfence
 	mov	%eax, REC_START(%r10)
 	mov	%edx, REC_START+4(%r10)
 	mov	-24(%rsp), %rax
@@ -161,7 +161,7 @@ wtm_return_point:
 	mov	%rax, -16(%rsp)
 	mov	%rdx, -24(%rsp)
 wtm_fence_before_exit:
-	NOP
+	lfence
 	rdtsc
 	mov	%rsi, -48(%rsp)
 	mov	%eax, %esi

@@ -54,6 +54,18 @@ static double reads(void)
     return (now_ns() - start) / CALLS;
 }
 
+/* What WTM_ORDER=exit needs at least: the work in between begins after the first reading and ends before the second. */
+static double fenced_reads(void)
+{
+    double start = now_ns();
+    for (int i = 0; i < CALLS; i++) {
+        uint64_t first = tsc();
+        __asm__ volatile("lfence\n\tlfence" : : : "memory");
+        sink += tsc() - first;
+    }
+    return (now_ns() - start) / CALLS;
+}
+
 static double per_call(int (*function)(int), int argument, int calls)
 {
     double start = now_ns();
@@ -102,6 +114,7 @@ static void one_round(int round)
     put(round, 3, "recursive", descent(timed_descend) - descent(plain_descend));
     put(round, 4, "tail", per_call(timed_tail, 1, CALLS) - per_call(plain_tail, 1, CALLS));
     put(round, 5, "busy", per_call(timed_many, 1, CALLS) - per_call(plain_many, 1, CALLS));
+    put(round, 7, "fenced", fenced_reads());
     int stop = 0;
     pthread_t thread;
     if (pthread_create(&thread, NULL, other_thread, &stop) == 0) {

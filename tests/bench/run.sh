@@ -20,18 +20,20 @@ for recursion in withdraw nest; do
 done
 WTM_TIME=$functions WTM_TABLE=none WTM_START=disarmed LD_PRELOAD=$lib "$out/calls" >"$out/calls.disarmed"
 
-echo "cost of one call beyond an untimed one, median of 41 interleaved rounds, ns (quartiles)"
+echo "cost of one call beyond an untimed one, median of 41 interleaved rounds, ns (quartiles), x two TSC reads, x two ordered ones"
 awk '
     NR == FNR && $1 == "reads" { reads = $2 }
+    NR == FNR && $1 == "fenced" { fenced = $2 }
     { median[FILENAME, $1] = $2; low[FILENAME, $1] = $3; high[FILENAME, $1] = $4 }
     function row(file, kind, text, target, calls,    value, note) {
         value = median[file, kind] / calls
-        note = sprintf("%.2f x two TSC reads", value / reads)
+        note = sprintf("%.2f x %.2f x", value / reads, value / fenced)
         printf "  %-42s %7.2f  (%.2f..%.2f)  %-24s target %s\n", text, value, low[file, kind] / calls, high[file, kind] / calls, note, target
     }
     END {
         withdraw = ARGV[1]; nest = ARGV[2]; disarmed = ARGV[3]
         row(withdraw, "reads", "two bare TSC reads", "-", 1)
+        row(withdraw, "fenced", "two TSC reads, ordered (lfence)", "-", 1)
         row(withdraw, "call", "timed call", "< 1.6 x", 1)
         row(withdraw, "nested", "timed call in a timed call, for each", "< 1.6 x", 2)
         row(withdraw, "tail", "timed tail call to a timed one, for each", "-", 2)
