@@ -29,11 +29,17 @@ static struct missing *missing_patterns;
 static struct wtm_arena arena; /* for the life of the process */
 static struct entry *entries;
 static struct entry *buckets[4096]; /* by address */
+static struct entry *unloaded[1024]; /* whose library is gone, by offset in its file */
 static uint32_t index_count;
 
 static struct entry **bucket_of(uintptr_t address)
 {
     return &buckets[(address >> 4 ^ address >> 16) & 4095];
+}
+
+static struct entry **unloaded_of(uint64_t offset)
+{
+    return &unloaded[(offset >> 4 ^ offset >> 14) & 1023];
 }
 
 struct wtm_probe *wtm_probes_new(void)
@@ -61,15 +67,18 @@ static size_t length(const char *text)
     return text ? strlen(text) + 1 : 0;
 }
 
-/* The same function of the same file, unloaded earlier: it goes on in its old row. */
-static struct entry *find_unloaded(const struct wtm_target *target)
+/* The same function of the same file, unloaded earlier: it goes on in its old row. Taken out of the list of these. */
+static struct entry *take_unloaded(const struct wtm_target *target)
 {
-    for (struct entry *e = entries; e; e = e->next) {
-        if (e->state != PROBE_UNLOADED || !e->chunk || e->chunk->offset != target->offset)
+    for (struct entry **at = unloaded_of(target->offset); *at; at = &(*at)->same_bucket) {
+        struct entry *e = *at;
+        if (!e->chunk || e->chunk->offset != target->offset)
             continue;
         const char *base = (const char *)e->chunk;
-        if (!strcmp(base + e->chunk->module, target->object->path) && !strcmp(base + e->chunk->name, target->name))
+        if (!strcmp(base + e->chunk->module, target->object->path) && !strcmp(base + e->chunk->name, target->name)) {
+            *at = e->same_bucket;
             return e;
+        }
     }
     return NULL;
 }
@@ -78,7 +87,7 @@ void wtm_probes_describe(struct wtm_probe *probe, const struct wtm_target *targe
 {
     struct entry *e = (struct entry *)probe;
     e->bias = target->object->bias;
-    struct entry *old = find_unloaded(target);
+    struct entry *old = take_unloaded(target);
     if (old) {
         e->chunk = old->chunk;
         probe->index = old->probe.index;
@@ -136,6 +145,16 @@ struct wtm_probe *wtm_probes_at(uintptr_t address)
     return NULL;
 }
 
+/* A row whose description was lost (after a fork) cannot be continued. */
+static void keep_unloaded(struct entry *e)
+{
+    if (!e->chunk)
+        return;
+    struct entry **bucket = unloaded_of(e->chunk->offset);
+    e->same_bucket = *bucket;
+    *bucket = e;
+}
+
 void wtm_probes_unloaded(uintptr_t bias)
 {
     for (struct entry *e = entries; e; e = e->next) {
@@ -152,6 +171,7 @@ void wtm_probes_unloaded(uintptr_t bias)
                 break;
             }
         }
+        keep_unloaded(e);
     }
 }
 

@@ -4,16 +4,19 @@
 # alone; when nothing is missing nothing is done.
 #   sh tests/setup.sh        what the tests need
 #   sh tests/setup.sh build  only what building and the demonstration need
+#   sh tests/setup.sh full   what the long forms of the tests need, too: more programs, and what their own tests are built with
 set -eu
 
 build="build-essential meson ninja-build pkg-config python3 binutils libcapstone-dev uthash-dev libiberty-dev liblzma-dev
     libjson-c-dev zlib1g-dev libunwind-dev sqlite3 libsqlite3-0"
 tests="libcriterion-dev libunwind8 libunwind-14 clang libclang-rt-dev gdb valgrind redis-server redis-tools perl bash strace procps
     libjemalloc2 libtcmalloc-minimal4
-    libc6-dbg libzydis-dev libssl3 libstdc++6 libpython3.11-testsuite"
+    libc6-dbg libzydis-dev libssl3 libstdc++6 libpython3.11-testsuite openssl git xz-utils zstd bzip2"
+full="imagemagick lua5.4 nodejs default-jdk-headless tcl-dev dpkg-dev"
 
 wanted=$build
 [ "${1:-all}" = build ] || wanted="$build $tests"
+[ "${1:-all}" != full ] || wanted="$build $tests $full"
 
 missing=
 for package in $wanted; do

@@ -3,7 +3,7 @@
  *
  *   measure-coverage [--names] [OBJECT...]
  *
- * --names also lists each function that the patcher refuses.
+ * --names also lists each function that is refused, by its kind or by the patcher.
  * Nothing is run and nothing is written into text: each object is mapped, its symbols are read (separate debug files
  * included) and the patcher decides on all functions, one request for each address that some symbol names. */
 #include "tests/differential/mapped.h"
@@ -27,9 +27,9 @@ static int with_names;
 struct coverage {
     const char *name;
     int is_measured;
-    unsigned functions, long_enough, debug_symbols;
+    unsigned symbols, functions, long_enough, debug_symbols;
     unsigned patched[METHODS], patched_all, patched_long;
-    unsigned by_name[WTM_REFUSAL_COUNT], by_patcher[WTM_REFUSAL_COUNT];
+    unsigned not_functions[WTM_REFUSAL_COUNT], by_name[WTM_REFUSAL_COUNT], by_patcher[WTM_REFUSAL_COUNT];
     double prepare_ms;
 };
 
@@ -40,23 +40,40 @@ static double milliseconds(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
+/* Symbols of type "function" that nobody calls: the code that a compiler moved away from its function, and the resolvers of
+ * IFUNC symbols, which only the loader runs; the bodies that they choose are functions of their own. */
+static int is_no_function(enum wtm_refusal refusal)
+{
+    return refusal == WTM_REFUSED_COLD_PART || refusal == WTM_REFUSED_RESOLVER;
+}
+
+static void tell(const struct coverage *coverage, const struct mapped_function *function, enum wtm_refusal refusal)
+{
+    if (with_names && !is_no_function(refusal))
+        printf("%s: %s (%zu bytes): %s\n", coverage->name, function->name, function->size, wtm_refusal_name(refusal));
+}
+
 static void count(const struct mapped_function *function, const struct wtm_patch_request *request,
                   struct coverage *coverage)
 {
-    int is_long = function->size >= 5;
+    unsigned is_long = function->size >= 5;
+    coverage->symbols++;
+    if (is_no_function(function->refusal)) {
+        coverage->not_functions[function->refusal]++;
+        return;
+    }
     coverage->functions++;
-    coverage->long_enough += (unsigned)is_long;
+    coverage->long_enough += is_long;
     if (function->refusal != WTM_REFUSED_NONE) {
         coverage->by_name[function->refusal]++;
+        tell(coverage, function, function->refusal);
     } else if (request->refusal != WTM_REFUSED_NONE) {
         coverage->by_patcher[request->refusal]++;
-        if (with_names)
-            printf("%s: %s (%zu bytes): %s\n", coverage->name, function->name, function->size,
-                   wtm_refusal_name(request->refusal));
+        tell(coverage, function, request->refusal);
     } else {
         coverage->patched[request->patch->method]++;
         coverage->patched_all++;
-        coverage->patched_long += (unsigned)is_long;
+        coverage->patched_long += is_long;
     }
 }
 
@@ -151,6 +168,8 @@ static void print(const struct coverage *all, unsigned objects)
         printf("%*.*s", COLUMN_WIDTH, COLUMN_WIDTH - 1, all[i].name);
     printf("\n");
     number_row("static or debug symbols (1: yes)", all, objects, offsetof(struct coverage, debug_symbols));
+    number_row("symbols of functions", all, objects, offsetof(struct coverage, symbols));
+    refusal_rows("no functions, and not counted", all, objects, offsetof(struct coverage, not_functions));
     number_row("functions", all, objects, offsetof(struct coverage, functions));
     number_row("  of five bytes and more", all, objects, offsetof(struct coverage, long_enough));
     number_row("can be timed", all, objects, offsetof(struct coverage, patched_all));

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Python's regression tests (package libpython3.11-testsuite), compared test by test, skips and failures by name."""
+import glob
+import os
+import xml.etree.ElementTree as tree
+
+from apps import outcomes
+from suite.registry import Context
+from suite.results import Skipped
+
+PYTHON = '/usr/bin/python3'
+FOLDER = '/usr/lib/python3.11/test'
+# A few seconds, and of all kinds: processes, threads, signals, foreign functions, generated frames, C extensions.
+SHORT = 'test_fork1 test_thread test_gc test_coroutines test_select test_struct test_pyexpat test_hashlib test_context'.split()
+
+# Not run in the long form, for these reasons.
+LEFT_OUT = {
+    'test_multiprocessing_fork': 'many minutes', 'test_multiprocessing_forkserver': 'many minutes',
+    'test_multiprocessing_spawn': 'many minutes', 'test_concurrent_futures': 'many minutes', 'test_lib2to3': 'minutes of pure Python',
+    'test_tools': 'builds a Python', 'test_peg_generator': 'builds C extensions', 'test_cppext': 'builds C++ extensions',
+    'test_distutils': 'builds C extensions', 'test_gdb': 'needs a Python with debugging information', 'test_venv': 'installs pip',
+    'test_ensurepip': 'installs pip', 'test_idle': 'needs a screen', 'test_bigmem': 'gigabytes of memory',
+    'test_zipfile64': 'gigabytes of disk', 'test_largefile': 'gigabytes of disk', 'test_regrtest': 'runs the others again',
+    'test_crashers': 'programs that crash'}
+
+
+def parse(folder, text):
+    path, found = os.path.join(folder, 'results.xml'), {}
+    if not os.path.exists(path):  # it ended early: its status tells
+        return found
+    for case in tree.parse(path).iter('testcase'):
+        outcome = 'pass'
+        for child in case:
+            if child.tag in ('failure', 'error'):
+                outcome = 'fail'
+            elif child.tag == 'skipped':
+                outcome = f'skip {child.text}'
+        name = case.get('name')
+        while name in found:
+            name += "'"
+        found[name] = outcome
+    return found
+
+
+def one(tools, module):
+    if not os.path.exists(os.path.join(FOLDER, 'test_json')):
+        raise Skipped('libpython3.11-testsuite is not installed')
+    t = Context(tools, 'apps', f'python {module}')
+    return outcomes.compare(t, [PYTHON, '-m', 'test', '--timeout', '1200', '--junit-xml', 'FOLDER/results.xml', module], parse)
+
+
+def modules():
+    names = {os.path.splitext(os.path.basename(path))[0] for path in glob.glob(os.path.join(FOLDER, 'test_*'))
+             if path.endswith('.py') or os.path.isdir(path)}
+    return sorted(names - LEFT_OUT.keys())
+
+
+def tests(tools, full=False):
+    return [(f'apps: python3: its own {module} with everything timed', lambda module=module: one(tools, module))
+            for module in (modules() if full else SHORT)]
