@@ -2,7 +2,8 @@
  * Judges stamps of which the true order is known. Each was taken after the one before it, so with s the shift of a CPU's
  * counter against true time: a stamp of A followed by one of B bounds s(B) - s(A) from above by their difference, and the
  * smallest difference seen bounds it best. A -> B and B -> A together give an interval. It is of what the counters show, at
- * a moment between the two stamps; so their granularity is in it. Wherever it does not hold 0 the counters differ, and that is proven by a single pair of stamps; how good a bound can become takes many. Pure. */
+ * a moment between the two stamps; so their granularity is in it. Wherever it does not hold 0 the counters differ, and that
+ * is proven by a single pair of stamps; how good a bound can become takes many. Pure. */
 #ifndef WTM_REPORT_CLOCK_JUDGE_H
 #define WTM_REPORT_CLOCK_JUDGE_H
 
