@@ -12,7 +12,7 @@ SUITE = Suite('programs')
 CLOCKSOURCE = '/sys/devices/system/clocksource/clocksource0/'
 
 
-def judged(t, *args, prefix=(), status=None):
+def judged(t, *args, prefix=(), status=None, tries=3):
     """(exit status, what `wtm clock --json` says)."""
     done = subprocess.run([*prefix, t.tools.wtm, 'clock', '--json', *args], capture_output=True, timeout=200, check=False,
                           env=t.tools.environment(), stdin=subprocess.DEVNULL)
@@ -21,6 +21,8 @@ def judged(t, *args, prefix=(), status=None):
     expect_equal(found['schema'], 'wtm-clock/1', 'schema')
     expect_equal({0: ('trusted',), 1: ('faulty', 'doubtful'), 4: ('undecided',)}[done.returncode].count(found['verdict']), 1,
                  f"status {done.returncode} and verdict {found['verdict']}")
+    if found['verdict'] == 'undecided' and status == 1 and tries:  # a crowded machine: both CPUs are seldom ours at once
+        return judged(t, *[word for word in args if word != '--quick'], prefix=prefix, status=status, tries=tries - 1)
     if status is not None:
         expect_equal(done.returncode, status, f'status; {json.dumps(found)}')
     return done.returncode, found
@@ -163,7 +165,7 @@ def falls_back(title, current, available, wanted, source, trusted):
     def _(t):
         env = t.tools.settings(t.folder, 'alpha', {'WTM_CLOCK': wanted, 'WTM_TABLE': 'stderr'})
         run = with_clocksource(t, current, available, [t.build('plain.c'), '1000', '0', '0'], env)
-        expect_equal((run.status, run.out), (0, 'sum 1000\n'), f'status and stdout ({run.err})')
+        expect_equal((run.status, run.out), (0, 'sum 500500\n'), f'status and stdout ({run.err})')
         report = run.report()
         clock = report.data['clock']
         expect_equal((clock['source'], clock['trusted'], report.one('alpha')['calls']), (source, trusted, 1000),
