@@ -24,6 +24,7 @@ struct wtm_pair_bound {
 struct wtm_clock_judge {
     unsigned cpus;
     uint64_t stamps, changes;             /* taken; neighbours of two CPUs among them */
+    uint64_t part_changes[3];             /* of those, by part of the run */
     uint64_t falls;                       /* neighbours of which the later one is the lower */
     uint64_t deepest_fall;
     uint64_t longest_stand;               /* readings of one CPU in a row with one value */
