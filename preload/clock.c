@@ -114,6 +114,8 @@ void wtm_clock_choose(int wanted)
         look_at_steps();
     against = wtm_clock_facts_against(&facts);
     wtm_clock.monotonic = wanted == WTM_CLOCK_MONOTONIC || facts.unreadable || (against && wanted != WTM_CLOCK_TSC);
+    if (!wtm_clock.monotonic && against)
+        wtm_log("the time-stamp counter cannot be trusted: ", against, "; it is used all the same, as WTM_CLOCK=tsc says");
     if (!wtm_clock.monotonic)
         return;
     wtm_timed_entry = (uintptr_t)wtm_entry_clocked;

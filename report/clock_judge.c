@@ -50,7 +50,7 @@ static void bound(const struct wtm_clock_judge *judge, struct bounds *bounds, co
     }
 }
 
-static void add_neighbour(struct wtm_clock_judge *judge, const struct wtm_stamp *stamp, unsigned cpu)
+static void add_neighbour(struct wtm_clock_judge *judge, const struct wtm_stamp *stamp, unsigned cpu, int part)
 {
     const struct last *before = &judge->newest;
     if (!before->seen || before->order + 1 != stamp->order)
@@ -59,6 +59,7 @@ static void add_neighbour(struct wtm_clock_judge *judge, const struct wtm_stamp 
     if (judge->newest_cpu == cpu)
         return; /* its own thread has looked at it */
     judge->changes++;
+    judge->part_changes[part]++;
     judge->seen[(size_t)judge->cpus * judge->newest_cpu + cpu]++;
     if ((int64_t)distance < 0) {
         judge->falls++;
@@ -70,7 +71,7 @@ static void add_neighbour(struct wtm_clock_judge *judge, const struct wtm_stamp 
 
 void wtm_clock_judge_add(struct wtm_clock_judge *judge, struct wtm_stamp stamp, unsigned cpu, int part)
 {
-    add_neighbour(judge, &stamp, cpu);
+    add_neighbour(judge, &stamp, cpu, part);
     bound(judge, &judge->whole, &stamp, cpu);
     if (part != 1)
         bound(judge, part ? &judge->late : &judge->early, &stamp, cpu);

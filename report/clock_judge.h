@@ -2,7 +2,8 @@
  * Judges stamps of which the true order is known. Each was taken after the one before it, so with s the shift of a CPU's
  * counter against true time: a stamp of A followed by one of B bounds s(B) - s(A) from above by their difference, and the
  * smallest difference seen bounds it best. A -> B and B -> A together give an interval. It is of what the counters show, at
- * a moment between the two stamps; so their granularity is in it. Wherever it does not hold 0 the counters differ, and that is proven by a single pair of stamps; how good a bound can become takes many. Pure. */
+ * a moment between the two stamps; so their granularity is in it. Wherever it does not hold 0 the counters differ, and that
+ * is proven by a single pair of stamps; how good a bound can become takes many. Pure. */
 #ifndef WTM_REPORT_CLOCK_JUDGE_H
 #define WTM_REPORT_CLOCK_JUDGE_H
 
@@ -23,6 +24,7 @@ struct wtm_pair_bound {
 struct wtm_clock_judge {
     unsigned cpus;
     uint64_t stamps, changes;             /* taken; neighbours of two CPUs among them */
+    uint64_t part_changes[3];             /* of those, by part of the run */
     uint64_t falls;                       /* neighbours of which the later one is the lower */
     uint64_t deepest_fall;
     uint64_t longest_stand;               /* readings of one CPU in a row with one value */

@@ -3,7 +3,8 @@
  *
  * It goes in short rounds, with rests between: stamps of a round are sorted and judged before the next, so memory is bounded,
  * the run is long enough to see a drift, and the machine is not kept busy all the while. Of stamps in a row of one CPU only
- * the first and the last are kept: those between bound nothing that these do not. */
+ * the first and the last are kept: those between bound nothing that these do not. Where other work keeps the
+ * threads apart it goes on longer, for there is nothing to judge without stamps of two CPUs in turn. */
 #include "report/clock_methods.h"
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { KEPT = 1 << 14, ROUND_NS = 4000000, LEAST_ROUNDS = 4 };
+enum { KEPT = 1 << 14, ROUND_NS = 4000000, LEAST_ROUNDS = 4, WANTED_CHANGES = 2000, IN_A_PART = 200, LONGEST = 6 };
 
 struct shared {
     uint64_t order __attribute__((aligned(128))); /* alone in its line: the one word that all threads fight for */
@@ -104,11 +105,25 @@ static void sleep_until(uint64_t ns)
         continue;
 }
 
+/* A drift is judged by the first and the last part, so each must have some. */
+static int part_at(const struct wtm_clock_judge *judge, uint64_t since, uint64_t time_ns)
+{
+    if (since < time_ns / 4 || (judge->cpus > 1 && judge->part_changes[0] < IN_A_PART))
+        return 0;
+    return since < time_ns - time_ns / 4 ? 1 : 2;
+}
+
+static int is_too_early(const struct wtm_clock_judge *judge, uint64_t since, uint64_t time_ns)
+{
+    return judge->cpus > 1 && (judge->changes < WANTED_CHANGES || judge->part_changes[2] < IN_A_PART) &&
+           since < LONGEST * time_ns;
+}
+
 static void run_rounds(struct wtm_clock_judge *judge, struct shared *shared, struct racer *racers, size_t *at, uint64_t time_ns)
 {
     uint64_t begin = wtm_clock_now_ns(CLOCK_MONOTONIC), since = 0;
-    for (unsigned round = 0; round < LEAST_ROUNDS || since < time_ns; round++) {
-        int part = !round || since < time_ns / 4 ? 0 : since < time_ns - time_ns / 4 ? 1 : 2;
+    for (unsigned round = 0; round < LEAST_ROUNDS || since < time_ns || is_too_early(judge, since, time_ns); round++) {
+        int part = part_at(judge, since, time_ns);
         __atomic_store_n(&shared->stop, 0, __ATOMIC_RELEASE);
         pthread_barrier_wait(&shared->gate);
         sleep_until(wtm_clock_now_ns(CLOCK_MONOTONIC) + ROUND_NS);

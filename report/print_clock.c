@@ -130,8 +130,8 @@ static void put_method(struct wtm_text *text, const struct wtm_clock_report *rep
         wtm_text_string(text, "never backwards");
     }
     wtm_text_string(text, method->stands ? "; STANDS STILL at times" : "; never still");
-    if (method->drift.is_known) {
-        double most = method->drift.high_ppb > -method->drift.low_ppb ? method->drift.high_ppb : -method->drift.low_ppb;
+    double most = method->drift.high_ppb > -method->drift.low_ppb ? method->drift.high_ppb : -method->drift.low_ppb;
+    if (method->drift.is_known && (method->drift.is_fault || most < 1e7)) { /* one per cent says nothing of a clock */
         wtm_text_string(text, method->drift.is_fault ? "; rates of CPUs DIFFER, by up to " : "; rates of CPUs equal within ");
         wtm_text_decimal(text, most / (most < 10000 ? 1 : 1000), 0);
         wtm_text_string(text, most < 10000 ? " ppb" : " ppm");

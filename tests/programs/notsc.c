@@ -24,6 +24,17 @@ static int go(int request)
     return -1;
 }
 
+/* Lets it run. A popf under single steps makes the kernel take the trap flag for the program's own and leave it set. */
+static int run_on(int request)
+{
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, child, NULL, &r))
+        exit(93);
+    r.eflags &= ~0x100ULL;
+    ptrace(PTRACE_SETREGS, child, NULL, &r);
+    return go(request);
+}
+
 static int reads_counter(unsigned long rip)
 {
     unsigned long bytes = (unsigned long)ptrace(PTRACE_PEEKTEXT, child, (void *)rip, NULL);
@@ -53,11 +64,11 @@ int main(int argc, char **argv)
         return 96;
     for (status = -1; status == -1;) {
         if (most && stepped >= most) {
-            status = go(PTRACE_CONT);
+            status = run_on(PTRACE_CONT);
             continue;
         }
         if (!forbidden) {
-            status = go(PTRACE_SYSCALL); /* at an entry or an exit; the number is known at both */
+            status = run_on(PTRACE_SYSCALL); /* at an entry or an exit; the number is known at both */
             if (status != -1 || ptrace(PTRACE_GETREGS, child, NULL, &r))
                 continue;
             forbidden = r.orig_rax == SYS_prctl && r.rdi == PR_SET_TSC && r.rsi == PR_TSC_SIGSEGV && r.rax == 0;
