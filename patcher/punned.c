@@ -8,10 +8,7 @@
 #include "patcher/dictated.h"
 #include <string.h>
 
-enum { MOST_CHANGED = 4, MOST_PUNNED = 2048, TRIED_PAGES = 16 };
-
-/* Each takes a page and a mapping of its own; a process has 65530 of those. */
-static unsigned punned_count;
+enum { MOST_CHANGED = 4, TRIED_PAGES = 16 };
 
 /* Bytes that the displacement of a jump behind `prefixes` shares with what stays; each free byte gives it 256 times
  * as many places to point to. */
@@ -66,8 +63,6 @@ enum wtm_refusal wtm_plan_punned(const struct wtm_planner *planner, struct wtm_p
     uintptr_t site = plan->place.site;
     enum wtm_refusal first = WTM_REFUSED_TOO_SHORT;
     plan->island = plan->loop_island = 0;
-    if (punned_count >= MOST_PUNNED)
-        return WTM_REFUSED_TOO_MANY;
     for (unsigned changed = MOST_CHANGED; changed >= 1; changed--) {
         enum wtm_refusal refusal = wtm_plan_window(planner, plan, changed, 0);
         if (refusal == WTM_REFUSED_NONE)
@@ -88,7 +83,6 @@ enum wtm_refusal wtm_plan_punned(const struct wtm_planner *planner, struct wtm_p
             plan->method = WTM_PATCH_PUNNED;
             plan->pun_prefixes = (uint8_t)prefixes;
             plan->kept = kept;
-            punned_count++;
             return WTM_REFUSED_NONE;
         }
     }
