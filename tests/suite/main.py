@@ -54,7 +54,7 @@ def suite_cases(results, options, tools):
 
 def suite_programs(results, options, tools):
     from programs import checks
-    results.run_all(select(checks.tests(tools), options.match), WORKERS)
+    results.run_all(select(checks.tests(tools, options.full), options.match), WORKERS)
 
 
 def suite_unwind(results, options, tools):
