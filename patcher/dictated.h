@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where to write `bytes` at `at`, or NULL when something is mapped there. */
+/* Where to write `bytes` at `at`, or NULL when something is mapped there, or too many such pages are in use. */
 uint8_t *wtm_dictated_take(uintptr_t at, size_t bytes);
 /* What was taken at `at` is no longer in use; pages without any use are used anew. */
 void wtm_dictated_release(uintptr_t at);
@@ -16,9 +16,6 @@ void wtm_dictated_release(uintptr_t at);
  * lies behind all that was taken there. */
 struct wtm_code_range;
 const void *wtm_dictated_open(const void *after, struct wtm_code_range *free);
-
-/* Mappings that were made for them. */
-unsigned wtm_dictated_count(void);
 
 /* For near.c. */
 int wtm_dictated_seal(void);

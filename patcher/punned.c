@@ -8,10 +8,9 @@
  * handler). Wherever that is inside the changed bytes, the displacement gets an int3 at that place (Chamith and others use
  * such traps for the same purpose): the thread goes on in the relocated copy, whenever it comes. */
 #include "patcher/plan.h"
-#include "patcher/dictated.h"
 #include <string.h>
 
-enum { MOST_CHANGED = 4, MOST_MAPPINGS = 4096, TRIES = 16, TRIES_RUNNING = 64, TRAP = 0xcc };
+enum { MOST_CHANGED = 4, TRIES = 16, TRIES_RUNNING = 64, TRAP = 0xcc };
 
 /* Bytes that the displacement of a jump behind `prefixes` shares with what stays; each free byte gives it 256 times
  * as many places to point to. */
@@ -54,8 +53,6 @@ enum wtm_refusal wtm_plan_punned(const struct wtm_planner *planner, struct wtm_p
     uintptr_t site = plan->place.site;
     enum wtm_refusal first = WTM_REFUSED_TOO_SHORT;
     plan->island = plan->loop_island = 0;
-    if (wtm_dictated_count() >= MOST_MAPPINGS)
-        return WTM_REFUSED_TOO_MANY; /* a process has 65530 mappings */
     for (unsigned changed = MOST_CHANGED; changed >= 1; changed--) {
         enum wtm_refusal refusal = wtm_plan_window(planner, plan, changed, 0);
         if (refusal == WTM_REFUSED_NONE)
@@ -94,8 +91,6 @@ enum wtm_refusal wtm_plan_running(const struct wtm_planner *planner, struct wtm_
         return WTM_REFUSED_NONE; /* nobody can stand inside */
     if (plan->move.changed != WTM_JUMP || add_traps(plan, 0, &pun))
         return WTM_REFUSED_BUSY;
-    if (wtm_dictated_count() >= MOST_MAPPINGS)
-        return WTM_REFUSED_TOO_MANY; /* a process has 65530 mappings */
     enum wtm_refusal refusal;
     if (!wtm_relocate_size(&plan->move, &refusal))
         return refusal;

@@ -260,5 +260,5 @@ struct wtm_hit *wtm_scan_from(const struct wtm_scan *scan, uintptr_t target)
         else
             high = middle;
     }
-    return hits + low;
+    return hits ? hits + low : NULL;
 }

@@ -44,7 +44,8 @@ void wtm_scan_give(struct wtm_scan *scan);
 struct wtm_hit *wtm_scan_from(const struct wtm_scan *scan, uintptr_t target);
 static inline struct wtm_hit *wtm_scan_end(const struct wtm_scan *scan)
 {
-    return (struct wtm_hit *)scan->hits.items + scan->hits.count;
+    struct wtm_hit *hits = scan->hits.items;
+    return hits ? hits + scan->hits.count : NULL; /* nothing may be added to NULL, not even nothing */
 }
 
 #endif

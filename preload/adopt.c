@@ -5,13 +5,12 @@
 #include "preload/cells.h"
 #include "preload/profile.h"
 
-/* In this thread's own cell: a cell has one writer. */
-static void count_late(struct wtm_thread *thread, uint32_t index)
+/* The function's cell of this thread, or NULL: a cell has one writer. */
+static struct wtm_cell *own_cell(struct wtm_thread *thread, uint32_t index)
 {
     struct wtm_probe probe = {.index = index, .local_offset = index * (uint32_t)sizeof(struct wtm_local)};
     struct wtm_local *local = (struct wtm_local *)((char *)thread->locals + probe.local_offset);
-    if (index < thread->local_capacity && (local->cell || !wtm_cell_create(thread, &probe, local)))
-        wtm_increment(&local->cell->late);
+    return index < thread->local_capacity && (local->cell || !wtm_cell_create(thread, &probe, local)) ? local->cell : NULL;
 }
 
 static struct wtm_record *take_from(struct wtm_thread *thread, struct wtm_thread *other, uint64_t sp)
@@ -27,8 +26,9 @@ static struct wtm_record *take_from(struct wtm_thread *thread, struct wtm_thread
         mine->return_minus_1 = r->return_minus_1;
         mine->local = NULL;
         mine->sp = sp;
-        if (local && local->cell)
-            count_late(thread, local->index);
+        struct wtm_cell *cell = local && local->cell ? own_cell(thread, local->index) : NULL;
+        if (cell)
+            wtm_increment(&cell->late);
         __atomic_store_n(&r->sp, WTM_SP_ADOPTED, __ATOMIC_RELEASE);
         return mine;
     }
@@ -47,6 +47,30 @@ static struct wtm_record *adopt(struct wtm_thread *thread, uint64_t sp)
         wtm_records_unlock(other, locked);
     }
     return mine;
+}
+
+static void leave_in(struct wtm_thread *thread, struct wtm_thread *other, uint64_t low, uint64_t high)
+{
+    for (struct wtm_record *r = other->top; r > other->base; r--) {
+        if (r->sp <= WTM_SP_ADOPTED || r->sp < low || r->sp > high)
+            continue;
+        const struct wtm_local *local = r->local;
+        struct wtm_cell *cell = local && local->cell ? own_cell(thread, local->index) : NULL;
+        if (cell)
+            wtm_increment(&cell->abnormal);
+        __atomic_store_n(&r->sp, WTM_SP_ADOPTED, __ATOMIC_RELEASE);
+    }
+}
+
+void wtm_records_unwound_elsewhere(struct wtm_thread *thread, uint64_t low, uint64_t high)
+{
+    for (struct wtm_thread *other = wtm_threads; other; other = other->next) {
+        if (other == thread || other->top == other->base)
+            continue;
+        int locked = wtm_records_lock(other);
+        leave_in(thread, other, low, high);
+        wtm_records_unlock(other, locked);
+    }
 }
 
 /* The call was counted as left already; it only needs its way back. */

@@ -81,6 +81,7 @@ struct wtm_thread {
     uint64_t renewals;
     uint32_t ended, reserved;
     struct wtm_way_back *ways; /* WTM_WAYS of them */
+    uint64_t thrown_sp; /* where this thread last threw an exception off its native stack, or 0 */
     uint64_t mover; /* block of the thread that moves or adopts records here, or 0; see records.c */
 };
 

@@ -218,7 +218,25 @@ void wtm_records_abandon(struct wtm_thread *thread)
     wtm_records_compact(thread);
 }
 
-void wtm_records_release(struct wtm_thread *thread, uint64_t sp)
+void wtm_records_unwound(struct wtm_thread *thread, uint64_t low, uint64_t high)
+{
+    if (thread->busy)
+        return;
+    thread->busy = 1;
+    int any = 0;
+    for (struct wtm_record *r = thread->top; r > thread->base; r--) {
+        if (r->sp <= WTM_SP_ADOPTED || r->sp < low || r->sp > high || wtm_on_native(thread, r->sp))
+            continue;
+        wtm_record_leave(thread, r);
+        any = 1;
+    }
+    if (any)
+        wtm_records_compact(thread);
+    wtm_records_unwound_elsewhere(thread, low, high);
+    thread->busy = 0;
+}
+
+void wtm_records_release(struct wtm_thread *thread, uint64_t sp, int left)
 {
     for (struct wtm_record *r = thread->top; r > thread->base; r--) {
         if (r->sp < sp || !wtm_on_native(thread, r->sp))
@@ -227,6 +245,10 @@ void wtm_records_release(struct wtm_thread *thread, uint64_t sp)
         if (!wtm_is_return_point(*slot) && *slot != r->return_minus_1 + 1)
             continue;
         *slot = r->return_minus_1 + 1;
+        if (r->local && !left) {
+            wtm_increment(&r->local->cell->late);
+            unlink_open(r);
+        }
         close_abnormal(r);
         r->sp = WTM_SP_HOLE;
     }

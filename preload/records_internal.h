@@ -15,6 +15,8 @@ int wtm_records_lock(struct wtm_thread *thread) WTM_HIDDEN;
 void wtm_records_unlock(struct wtm_thread *thread, int locked) WTM_HIDDEN;
 /* The copy is complete before the original goes; chains of open calls follow. */
 void wtm_record_move(struct wtm_record *to, struct wtm_record *from) WTM_HIDDEN;
+/* Calls between `low` and `high` that began in other threads were left in this one (an exception in a fiber that moved). */
+void wtm_records_unwound_elsewhere(struct wtm_thread *thread, uint64_t low, uint64_t high) WTM_HIDDEN;
 /* Squeezes holes out, if no interrupted code holds a pointer to a record. */
 void wtm_records_compact(struct wtm_thread *thread) WTM_HIDDEN;
 /* Closes a call as abnormal and makes a hole of its record; its way back is kept. */

@@ -32,7 +32,7 @@ void wtm_tsc_change(int mode, uintptr_t slot)
     wtm_profile_note("the program forbade itself the TSC (PR_SET_TSC): nothing was timed from then on until it allowed it again");
     struct wtm_thread *thread = wtm_thread;
     if (thread != &wtm_muted_thread && thread->generation == wtm_generation.value)
-        wtm_records_release(thread, slot + 8);
+        wtm_records_release(thread, slot + 8, 1);
 }
 
 int wtm_tsc_allow(void)

@@ -9,6 +9,7 @@
 #include "preload/records.h"
 #include "preload/thread.h"
 #include "preload/process.h"
+#include "preload/stack_switch.h"
 #include "preload/sandbox.h"
 #include "preload/tsc.h"
 #include <linux/seccomp.h>
@@ -46,10 +47,31 @@ static void settle(uint64_t sp)
     wtm_records_settle(thread, sp, 0);
 }
 
+/* Frames from here up to the handler's will be left. On the native stack whatever lies below the handler is; on others it is
+ * not known what belongs to the same stack, but what an exception passed does. */
+static void on_throw(uint64_t *slot, const uint64_t *registers)
+{
+    uint64_t sp = (uintptr_t)(slot + 1);
+    struct wtm_thread *thread = wtm_thread;
+    if (thread != &wtm_no_thread && thread != &wtm_muted_thread)
+        thread->thrown_sp = sp > thread->stack_low && sp <= thread->stack_high ? 0 : sp;
+}
+
 /* The handler's frame calls it: what lies below that frame's stack pointer was unwound. */
 static void on_catch(uint64_t *slot, const uint64_t *registers)
 {
-    settle((uintptr_t)(slot + 1));
+    uint64_t sp = (uintptr_t)(slot + 1);
+    struct wtm_thread *thread = wtm_thread;
+    settle(sp);
+    if (thread->thrown_sp && thread->generation == wtm_generation.value) {
+        wtm_records_unwound(thread, thread->thrown_sp, sp);
+        thread->thrown_sp = 0;
+    }
+}
+
+static void on_stack_switch(uint64_t *slot, const uint64_t *registers)
+{
+    wtm_stack_switch_enter((uintptr_t)(slot + 1));
 }
 
 /* glibc keeps the stack pointer in word 6 of a jmp_buf, rotated left by 17 and xored with the pointer guard at %fs:0x30
@@ -152,12 +174,12 @@ static size_t want(const struct wtm_object *object, uintptr_t entry, size_t size
     return 1;
 }
 
-/* Exported, or, where the static table was read anyway, linked in (-static-libstdc++). */
+/* Exported, or, where a table of all symbols was read anyway, linked in (-static-libstdc++). */
 static int find(const struct wtm_object *object, const char *name, struct wtm_symbol *symbol)
 {
     if (wtm_object_lookup(object, name, symbol))
         return !symbol->ifunc;
-    for (size_t i = 0; object->symbols_read && i < object->symbol_count; i++) {
+    for (size_t i = 0; i < object->symbol_count; i++) {
         if (object->symbols[i].name[0] == '_' && !strcmp(object->symbols[i].name, name)) {
             *symbol = object->symbols[i];
             return !symbol->ifunc;
@@ -190,6 +212,8 @@ uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *prob
 size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_request *requests)
 {
     static const char *const jumps[] = {"longjmp", "__longjmp_chk"};
+    static const char *const throws[] = {"__cxa_throw", "__cxa_rethrow",
+                                         "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE"};
     struct wtm_symbol symbol;
     size_t n = 0;
     if (object->is_loader && wtm_modules_notification())
@@ -198,6 +222,13 @@ size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_reques
         return n;
     if (find(object, "__cxa_begin_catch", &symbol))
         n += want(object, object->bias + symbol.offset, symbol.size, on_catch, requests + n);
+    for (size_t i = 0; i < sizeof throws / sizeof *throws; i++)
+        if (find(object, throws[i], &symbol))
+            n += want(object, object->bias + symbol.offset, symbol.size, on_throw, requests + n);
+    size_t size;
+    uintptr_t copier = wtm_stack_switch_find(object, &size);
+    if (copier)
+        n += want(object, copier, size, on_stack_switch, requests + n);
     for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++)
         if (find(object, jumps[i], &symbol) && knows_jump_buffers())
             n += want(object, object->bias + symbol.offset, symbol.size, on_jump, requests + n);
@@ -221,6 +252,9 @@ void wtm_watch_patched(struct wtm_patch_request *request)
         wtm_patch_open(request->patch);
         return;
     }
+    if (watch->handler == on_stack_switch)
+        wtm_log("greenlet's switch of stacks cannot be watched: time no function that calls back into Python: ",
+                wtm_refusal_text(request->refusal));
     if (watch->handler == on_loader_change)
         wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
                 wtm_refusal_text(request->refusal));

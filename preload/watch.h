@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Functions whose calls we hear of without timing them: the loader's notification, and those that leave frames without
- * returning through them (catching an exception, longjmp). Nothing is interposed: their entries are patched like those of
+ * returning through them (throwing and catching an exception, longjmp), or move them. Nothing is interposed: their entries are patched like those of
  * timed functions, with a hook that keeps all of the processor's state. */
 #ifndef WTM_PRELOAD_WATCH_H
 #define WTM_PRELOAD_WATCH_H
@@ -9,7 +9,7 @@
 #include "common/resolve.h"
 #include "preload/modules.h"
 
-enum { WTM_WATCHES_PER_OBJECT = 6 };
+enum { WTM_WATCHES_PER_OBJECT = 10 };
 
 /* Requests for what is to be watched in an object, at most WTM_WATCHES_PER_OBJECT; they go to the patcher together with
  * those of timed functions, since each call of it scans the object. Gives their number. Start-up, or with the loader's

@@ -11,8 +11,9 @@ build="build-essential meson ninja-build pkg-config python3 binutils libcapstone
     libjson-c-dev zlib1g-dev libunwind-dev sqlite3 libsqlite3-0"
 tests="libcriterion-dev libunwind8 libunwind-14 clang libclang-rt-dev gdb valgrind redis-server redis-tools perl bash strace procps
     libjemalloc2 libtcmalloc-minimal4
-    libc6-dbg libzydis-dev libssl3 libstdc++6 libpython3.11-testsuite openssl git xz-utils zstd bzip2"
-full="imagemagick lua5.4 nodejs default-jdk-headless tcl-dev dpkg-dev"
+    libc6-dbg libzydis-dev libssl3 libstdc++6 libpython3.11-testsuite openssl git xz-utils zstd bzip2
+    libboost-context-dev libboost-coroutine-dev libboost-fiber-dev ruby3.1 lua5.4 guile-3.0 python3-greenlet python3-gevent"
+full="imagemagick nodejs default-jdk-headless tcl-dev dpkg-dev"
 
 wanted=$build
 [ "${1:-all}" = build ] || wanted="$build $tests"

@@ -4,8 +4,8 @@
 
   main.py [--build DIR] [--only SUITE[,SUITE]] [--match WORD] [--clock CLOCK] [--full] [--tap] [--verbose]
 
-Suites: build, unit, lint, cases, programs, unwind, clocked, differential, apps, clang, sanitize (with --full). Without --only: all
-of them, in this order."""
+Suites: build, unit, lint, cases, programs, unwind, stacks, loading, clocked, differential, apps, fuzz, clang, sanitize
+(with --full). Without --only: all of them, in this order."""
 import argparse
 import os
 import sys
@@ -60,7 +60,22 @@ def suite_programs(results, options, tools):
 
 def suite_unwind(results, options, tools):
     from unwind import checks
-    results.run_all(select(checks.tests(tools), options.match), WORKERS)
+    results.run_all(select(checks.tests(tools, options.full), options.match), WORKERS)
+
+
+def suite_stacks(results, options, tools):
+    from stacks import checks
+    results.run_all(select(checks.tests(tools, options.full), options.match), WORKERS)
+
+
+def suite_loading(results, options, tools):
+    from loading import checks
+    results.run_all(select(checks.tests(tools, options.full), options.match), WORKERS)
+
+
+def suite_fuzz(results, options, tools):
+    from fuzz import checks
+    results.run_all(select(checks.tests(tools, options.full), options.match))
 
 
 def suite_differential(results, options, tools):
@@ -92,15 +107,19 @@ def suite_clang(results, options, tools):
 
 
 def suite_sanitize(results, options, tools):
-    """Only with --full: the unit tests with the address and undefined behaviour sanitizers in what they test."""
-    folder = options.build.rstrip('/') + '-sanitize'
-    results.run('build with sanitizers', lambda: build.build(
-        folder, 'gcc', '-Db_sanitize=address,undefined', '-Db_lundef=false'))
-    unit.run(results, folder, os.path.join(folder, 'tests-work', 'unit'))
+    """Only with --full: unit and golden tests with the address and undefined behaviour sanitizers, by both compilers."""
+    for compiler in ('gcc', 'clang'):
+        folder = f"{options.build.rstrip('/')}-sanitize-{compiler}"
+        results.run(f'build with sanitizers by {compiler}', lambda: build.build(
+            folder, compiler, '-Db_sanitize=address,undefined', '-Db_lundef=false',
+            '-Dc_args=-fno-sanitize-recover=undefined -fno-sanitize=alignment',  # hostile ELF files are misaligned
+            *(['-Dc_link_args=-static-libasan -static-libubsan'] if compiler == 'gcc' else []), strict=False))
+        unit.run(results, folder, os.path.join(folder, 'tests-work', 'unit'), f'{compiler}, sanitizers: ')
 
 
 SUITES = {'build': suite_build, 'unit': suite_unit, 'lint': suite_lint, 'cases': suite_cases,
-          'programs': suite_programs, 'unwind': suite_unwind, 'clocked': suite_clocked, 'differential': suite_differential, 'apps': suite_apps, 'clang': suite_clang,
+          'programs': suite_programs, 'unwind': suite_unwind, 'stacks': suite_stacks, 'loading': suite_loading, 'clocked': suite_clocked,
+          'differential': suite_differential, 'apps': suite_apps, 'fuzz': suite_fuzz, 'clang': suite_clang,
           'sanitize': suite_sanitize}
 
 

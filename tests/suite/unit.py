@@ -21,10 +21,10 @@ def uses_criterion(program):
     return b'libcriterion' in done.stdout
 
 
-def run_test(results, test, work):
+def run_test(results, test, work, title):
     env = dict(os.environ, **(test['env'] if isinstance(test['env'], dict) else {}))
     env.pop('MALLOC_PERTURB_', None)
-    name, command, limit = f"unit {test['name']}", test['cmd'], max(int(test['timeout'] or 30) * 4, 300)
+    name, command, limit = f"{title}unit {test['name']}", test['cmd'], max(int(test['timeout'] or 30) * 4, 300)
     output = os.path.join(work, test['name'].replace('/', '-').replace(' ', '-') + '.json')
     if os.path.exists(output):
         os.unlink(output)
@@ -59,10 +59,10 @@ def run_test(results, test, work):
         results.add_many(name, passed, failed, skipped, lines)
 
 
-def run(results, build, work):
+def run(results, build, work, title=''):
     tests = known_tests(build)
     if not tests:
         raise Failed('meson knows no unit test')
     os.makedirs(work, exist_ok=True)
     for test in tests:
-        run_test(results, test, work)
+        run_test(results, test, work, title)

@@ -9,7 +9,7 @@ from suite.registry import Suite
 from suite.results import Skipped, expect, expect_equal
 from suite.target import need
 
-SUITE = Suite('unwind')
+SUITE, LONG = Suite('unwind'), Suite('unwind')  # with --full: LONG too
 LLVM = '/usr/lib/x86_64-linux-gnu/libunwind.so.1'
 CHAIN = ['five', 'four', 'three', 'three', 'two', 'one']
 TIMED = {'all': 'one,two,three,four,five', 'every second': 'two,four', 'innermost and outermost': 'one,five'}
@@ -132,5 +132,66 @@ add_steps('recursive', 'timed,inner', 'nest')
 add_steps('tail', 'tail,inner', 'withdraw')
 
 
-def tests(tools):
-    return SUITE.tests(tools)
+# How calls end, and how often each of these functions is entered and left in a round; `inner` always returns.
+ENDS = {'throw': ('thrower', 'middle'), 'uncaught': ('thrower', 'middle'), 'jump': ('jumper', 'middle'),
+        'sigjump': ('raiser', 'outer'), 'exit': ('leaver', 'outer'), 'cancel': ('waiter', 'outer'), 'async': ('spinner', 'outer')}
+GROWN_PAGES = 64  # by which the second half of the rounds may grow: the C library's caches of stacks and buffers
+
+
+def ends(t, how, rounds, flags=(), preload=None, folder='timed'):
+    program = t.build('ends.cc', '-fno-optimize-sibling-calls', '-pthread', *flags, name='ends' + ''.join(flags))
+    extra = {'LD_PRELOAD': f'{t.tools.lib}:{preload()}'} if preload else {}
+    names = ('thrower', 'jumper', 'raiser', 'leaver', 'waiter', 'spinner', 'middle', 'outer', 'inner')
+    run, report = t.report_of([program, how, str(rounds)], ','.join(names), t.sub(folder), env=extra, timeout=1800)
+    unwound = how not in ('jump', 'sigjump')
+    expect_equal(run.out, f"rounds {rounds} guards {'ran' if unwound else 'none'}\n", 'stdout')
+    told = {word: int(number) for word, number in re.findall(r'(\w+) (-?\d+)', run.err)}
+    expect(told['grown'] <= GROWN_PAGES, f"the second half of {rounds} rounds grew by {told['grown']} pages")
+    counts = {name: tuple(report.sum(field, name) for field in ('calls', 'recursive', 'abnormal', 'open')) for name in names}
+    expect_equal({name: count for name, count in counts.items() if name != 'inner'},
+                 {name: (rounds, 0, rounds, 0) if name in ENDS[how] else (0, 0, 0, 0) for name in names[:-1]},
+                 'calls, recursive, abnormal, open')
+    calls, recursive, abnormal, left_open = counts['inner']
+    if how != 'async':
+        expect_equal(counts['inner'], (rounds, 0, 0, 0), 'calls, recursive, abnormal, open of inner')
+        return
+    # a thread that is cancelled in inner's entry or exit has not told of that call itself
+    expect(told['inner'] <= calls <= told['inner'] + rounds, f"inner: {calls} calls, the program knows of {told['inner']}")
+    expect(abnormal <= rounds and (recursive, left_open) == (0, 0), f'inner: {counts["inner"]}')
+
+
+@SUITE.test('calls that never return, in seven ways: exact counts, no memory')
+def _(t):
+    for how in ENDS:
+        ends(t, how, 400 if how == 'async' else 1500, folder=how)
+
+
+def million(how):
+    @LONG.test(f'a million calls that never return: {how}')
+    def _(t):
+        ends(t, how, 1000000)
+
+
+for _how in ENDS:
+    million(_how)
+
+
+def other_unwinders(t, rounds):
+    ends(t, 'throw', rounds, preload=llvm, folder="LLVM's")
+    ends(t, 'uncaught', rounds, preload=llvm, folder="LLVM's, in threads")
+    for how in ('throw', 'uncaught'):
+        ends(t, how, rounds, ('-static-libgcc', '-static-libstdc++'), folder=f'linked in, {how}')
+
+
+@SUITE.test("exceptions through LLVM's unwinder and one that is linked in: exact counts, no memory")
+def _(t):
+    other_unwinders(t, 1500)
+
+
+@LONG.test("a million exceptions through LLVM's unwinder and one that is linked in")
+def _(t):
+    other_unwinders(t, 1000000)
+
+
+def tests(tools, full=False):
+    return SUITE.tests(tools) + (LONG.tests(tools) if full else [])
