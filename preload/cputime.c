@@ -82,8 +82,10 @@ void wtm_cpu_renew(struct wtm_thread *thread)
         if (took)
             break;
     }
-    if (thread->shared)
+    if (thread->shared) {
         thread->shared->switches = thread->renewals;
+        thread->shared->seen_ticks = wtm_clock_ticks();
+    }
 }
 
 void wtm_cpu_attach(struct wtm_thread *thread)
