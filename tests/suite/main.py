@@ -103,6 +103,7 @@ def main():
         sys.exit(f"no such suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")
     results = Results(options.tap, options.verbose)
     tools = Tools(options.build, os.path.join(options.build, 'tests-work'))
+    tools.full = options.full
     for name in chosen:
         if not options.tap:
             print(f'== {name}', flush=True)

@@ -103,6 +103,7 @@ class Tools:
         self.build, self.work = os.path.abspath(build), os.path.abspath(work)
         self.lib = os.environ.get('WTM_LIB') or os.path.join(self.build, 'preload', 'libwtmtime.so')
         self.wtm = os.path.join(self.build, 'report', 'wtm')
+        self.full = False  # the long forms of tests
 
     def folder(self, *names):
         """A new, empty folder for one test."""
