@@ -4,6 +4,7 @@
 #include "common/sys.h"
 #include "preload/clock.h"
 #include "preload/process.h"
+#include "preload/reuse.h"
 #include <string.h>
 #include <sys/rseq.h>
 #include <time.h>
@@ -82,9 +83,17 @@ void wtm_cpu_renew(struct wtm_thread *thread)
         if (took)
             break;
     }
-    thread->spent_ticks += wtm_clock_sample(wtm_clock_ticks());
-    if (thread->shared)
+    uint64_t now = wtm_clock_ticks();
+    thread->spent_ticks += wtm_clock_sample(now);
+    if (thread->shared) {
         thread->shared->switches = thread->renewals;
+        thread->shared->seen_ticks = wtm_clock_ticks();
+        if (!(thread->renewals & (thread->renewals - 1))) { /* now and then: a power of two */
+            char name[WTM_NAME_BYTES];
+            wtm_name_own(name);
+            wtm_name_set(thread, name);
+        }
+    }
 }
 
 void wtm_cpu_attach(struct wtm_thread *thread)

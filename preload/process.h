@@ -12,6 +12,7 @@ struct wtm_process {
     uint32_t forked; /* 1: we came from a fork of a timed process */
     uint32_t parent;
     uint32_t sandboxed; /* 1: no system call but write may be made; see sandbox.h */
+    uint32_t nameless;  /* 1: threads may not ask for their names */
     uint32_t tsc_off;   /* 1: some thread must not read the TSC (PR_SET_TSC) */
     uint32_t gates_asked; /* by set_gates() in install.c: by how many, since it was last at rest */
     uint32_t installer;   /* thread that changes what is timed right now, or 0 */
@@ -19,6 +20,9 @@ struct wtm_process {
     uint32_t armed;  /* what the gates are to be: the header of a child's parent may say otherwise by now */
     uint64_t stack_low, stack_high; /* of the main thread */
     char program[256];   /* its file name without directories */
+    char host[64];       /* name of the machine */
+    uint64_t run;        /* of `wtm run`, which prints one table for all processes with this number; 0: none */
+    uint32_t run_root;   /* pid of the process that it started itself */
     uint64_t generation; /* copy of wtm_generation that a child inherits */
 };
 extern struct wtm_process wtm_process WTM_HIDDEN;
