@@ -269,7 +269,7 @@ static void remember_path(const char *path)
 /* Is it what this very process wrote before it executed another program? Only `wtm run` gives the numbers to tell. */
 static int is_of_this_process(const char *path)
 {
-    struct wtm_profile_header header;
+    static struct wtm_profile_header header; /* not on the program's stack; a process begins with one thread */
     if (!wtm_process.run)
         return 0;
     long fd = wtm_sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
