@@ -104,6 +104,8 @@ struct wtm_profile_header {
     uint32_t order;           /* enum wtm_order */
     uint32_t reserved;
     struct wtm_cost cost_end; /* measured again at the end; batches 0: not */
+    uint64_t run;             /* what `wtm run` gave all processes that it started, by way of the environment; 0: none */
+    char host[64];            /* name of the machine, cut if need be */
 };
 _Static_assert(sizeof(struct wtm_profile_header) <= WTM_PROFILE_HEADER_BYTES, "the header is one page");
 
@@ -192,6 +194,7 @@ struct wtm_thread_chunk {
     uint64_t switches;   /* times that its CPU-time pair was renewed */
     uint64_t cost_ticks; /* spent on measuring in this thread, by the measured costs */
     char name[16];
+    uint64_t seen_ticks; /* when it last renewed its CPU-time pair: a process that was killed ran at least until then */
 };
 
 /* Count, sum and distribution of one set of calls. All values are corrected ticks: the measured interval less the

@@ -15,6 +15,7 @@ struct wtm_profile {
     const unsigned char *base;
     size_t bytes;
     const char *path; /* for messages; may be NULL */
+    unsigned gone;    /* 1: its process is known not to run any more, whatever the header says (killed, or it executed another program) */
 };
 int wtm_profile_check(const struct wtm_profile *profile, const char **reason);
 
@@ -23,6 +24,31 @@ struct wtm_times {
     uint64_t calls; /* that these statistics are of */
     double total_ns, mean_ns, min_ns, max_ns, stddev_ns;
     double p50_ns, p90_ns, p99_ns, p999_ns;
+};
+
+/* What rows are split by, beside the function (bits). */
+enum wtm_by {
+    WTM_BY_MODULE = 1,  /* rows are by module anyway: the label tells it */
+    WTM_BY_THREAD = 2,  /* threads of one name are one */
+    WTM_BY_PROCESS = 4, /* program, pid, host */
+    WTM_BY_PROGRAM = 8, /* processes of one program are one */
+    WTM_BY_HOST = 16,
+};
+struct wtm_group {
+    const char *label;   /* "make 4242, worker" */
+    const char *program; /* NULL: not split by it; so all */
+    const char *host, *thread;
+    uint32_t pid; /* 0: not split by it */
+};
+
+struct wtm_process_row {
+    const char *program, *host, *path; /* path: as in struct wtm_profile */
+    uint32_t pid, parent;
+    uint64_t calls, threads;
+    double wall_ns;
+    uint64_t started_ns; /* since 1970 */
+    unsigned running;    /* 1: it had not ended */
+    unsigned cut;        /* 1: no word of its end (killed, _exit, exec): wall_ns is the least it can be */
 };
 
 struct wtm_caller {
@@ -44,6 +70,9 @@ struct wtm_row {
     struct wtm_caller *callers; /* timed functions from which it was called, sorted by realtime */
     size_t caller_count;
     unsigned ambiguous; /* 1: another row has the same name: show the module */
+    const struct wtm_group *group; /* NULL: of all */
+    uint32_t base;                 /* while building: the row of this function for all groups */
+    uint32_t split;                /* while building: 1: it has rows of groups */
 };
 
 struct wtm_refused_row {
@@ -70,6 +99,7 @@ struct wtm_summary {
     struct wtm_row *rows;   /* sorted by total realtime, largest first; functions never called included */
     size_t row_count;
     size_t called;          /* rows with calls */
+    size_t functions;       /* in all rows: a function can have several, by groups */
     struct wtm_refused_row *refused;
     size_t refused_count;
     struct wtm_missing_row *missing;
@@ -78,11 +108,16 @@ struct wtm_summary {
     size_t note_count;
     uint64_t lost_calls;
     size_t threads, profiles;
+    unsigned by; /* enum wtm_by */
+    struct wtm_process_row *processes; /* as many as profiles, in their order */
 };
 
 /* `now_ns`: CLOCK_MONOTONIC for a process that still runs (used where the header has no end). */
 int wtm_summary_build(struct wtm_summary *summary, const struct wtm_profile *profiles, size_t count, uint64_t now_ns,
                       struct wtm_arena *arena);
+/* The same, a row for each function and each group of threads and processes by `by` (enum wtm_by) that called it. */
+int wtm_summary_build_by(struct wtm_summary *summary, const struct wtm_profile *profiles, size_t count, uint64_t now_ns,
+                         unsigned by, struct wtm_arena *arena);
 
 /* Functions of several profiles are one row when module, name and offset in the module are equal. Profiles whose clock
  * rates differ by more than 0.1 % (several hosts) are merged through finer buckets; percentiles keep their 3 %. */

@@ -17,7 +17,10 @@ void wtm_summary_read_cell(struct wtm_builder *builder, const struct wtm_walk *w
     if (function >= view->limit || thread >= view->limit || !view->row_of[function] ||
         !view->counts[thread] || builder->cell_count == builder->room.cells)
         return;
-    uint32_t *first = &builder->first_cell[view->row_of[function] - 1];
+    uint32_t row = wtm_summary_row_of(builder, function, thread, 1);
+    if (!row)
+        return;
+    uint32_t *first = &builder->first_cell[row - 1];
     const struct wtm_switched *switched = wtm_walk_at(
         walk, __atomic_load_n(&cell->switched, __ATOMIC_ACQUIRE), WTM_CHUNK_SWITCHED, sizeof *switched);
     uint32_t was_reset = view->counts[thread] == WTM_CELLS_RESET;
@@ -25,6 +28,7 @@ void wtm_summary_read_cell(struct wtm_builder *builder, const struct wtm_walk *w
     *first = (uint32_t)++builder->cell_count;
     if (was_reset)
         return;
+    builder->summary->processes[view->number].calls += cell->entered + cell->recursive;
 
     const struct wtm_cost *cost = &view->header.cost;
     double timed = (double)cost->inside + (double)cost->outside;

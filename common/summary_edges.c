@@ -5,14 +5,16 @@
 #include <errno.h>
 #include <string.h>
 
-static void add_edge(struct wtm_builder *builder, const struct wtm_edge *edge)
+static void add_edge(struct wtm_builder *builder, const struct wtm_edge *edge, uint32_t thread)
 {
     const struct wtm_profile_view *view = &builder->view;
     uint32_t caller = edge->caller, callee = edge->callee;
     if (caller >= view->limit || callee >= view->limit || !view->row_of[caller] || !view->row_of[callee])
         return;
-    caller = view->row_of[caller] - 1;
-    callee = view->row_of[callee] - 1;
+    caller = wtm_summary_row_of(builder, caller, thread, 0);
+    callee = wtm_summary_row_of(builder, callee, thread, 0);
+    if (!caller-- || !callee--)
+        return;
     uint64_t slot = wtm_key_mix(wtm_key_mix(6, caller), callee);
     uint32_t found;
     for (; (found = builder->edges.slots[slot &= builder->edges.mask]); slot++)
@@ -38,7 +40,7 @@ void wtm_summary_read_edges(struct wtm_builder *builder, const struct wtm_walk *
     uint64_t count = __atomic_load_n(&edges->count, __ATOMIC_ACQUIRE);
     uint64_t fits = (walk->bytes - sizeof *edges) / sizeof(struct wtm_edge);
     for (uint64_t i = 0; i < count && i < fits; i++)
-        add_edge(builder, &edges->edges[i]);
+        add_edge(builder, &edges->edges[i], edges->thread);
 }
 
 static int edge_before(const void *a, const void *b, const void *context)

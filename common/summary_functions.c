@@ -67,10 +67,11 @@ static void read_function(struct wtm_builder *builder, const struct wtm_walk *wa
         slot++;
     }
     if (!found) {
-        if (summary->row_count == builder->room.functions)
+        if (summary->row_count == builder->row_room)
             return;
         summary->rows[summary->row_count] = row;
         found = (uint32_t)++summary->row_count;
+        summary->rows[found - 1].base = found - 1;
         builder->functions.slots[slot] = found;
     }
     view->row_of[index] = found;
@@ -115,12 +116,25 @@ static void read_missing(struct wtm_builder *builder, const struct wtm_walk *wal
         return;
     uint64_t slot = wtm_key_hash(3, pattern);
     for (uint32_t found; (found = builder->missing.slots[slot &= builder->missing.mask]); slot++)
-        if (!strcmp(summary->missing[found - 1].pattern, pattern))
+        if (!strcmp(summary->missing[found - 1].pattern, pattern)) {
+            builder->missing_in[found - 1]++;
             return;
+        }
+    builder->missing_in[summary->missing_count] = 1;
     struct wtm_missing_row *row = &summary->missing[summary->missing_count++];
     row->pattern = pattern;
     row->near = wtm_walk_string(walk, &chunk->chunk, chunk->near);
     builder->missing.slots[slot] = (uint32_t)summary->missing_count;
+}
+
+void wtm_summary_drop_found(struct wtm_builder *builder)
+{
+    struct wtm_summary *summary = builder->summary;
+    size_t kept = 0;
+    for (size_t i = 0; i < summary->missing_count; i++)
+        if (!builder->one_run || builder->missing_in[i] >= summary->profiles)
+            summary->missing[kept++] = summary->missing[i];
+    summary->missing_count = kept;
 }
 
 static void read_note(struct wtm_builder *builder, const struct wtm_walk *walk,
@@ -140,22 +154,27 @@ static void read_note(struct wtm_builder *builder, const struct wtm_walk *walk,
 
 /* A thread that has not called anything since the last reset has an older epoch: its cells hold what was
  * reset; only the calls that are still open there go on. */
-static void read_thread(struct wtm_builder *builder, const struct wtm_thread_chunk *chunk)
+static int read_thread(struct wtm_builder *builder, const struct wtm_thread_chunk *chunk)
 {
     struct wtm_profile_view *view = &builder->view;
     uint32_t index = chunk->index;
     if (!index || index >= view->limit)
-        return;
+        return 0;
     int current = __atomic_load_n(&chunk->epoch, __ATOMIC_ACQUIRE) == view->header.epoch;
     view->counts[index] = current ? WTM_CELLS_COUNT : WTM_CELLS_RESET;
     builder->summary->threads++;
+    builder->summary->processes[view->number].threads++;
+    if (chunk->seen_ticks > view->seen_ticks)
+        view->seen_ticks = chunk->seen_ticks;
+    return wtm_summary_is_split(builder) ? wtm_summary_read_group(builder, chunk) : 0;
 }
 
 int wtm_summary_read_names(struct wtm_builder *builder)
 {
     struct wtm_walk walk;
+    int result = 0;
     wtm_walk_begin(&walk, builder->view.profile);
-    for (const struct wtm_chunk *chunk; (chunk = wtm_walk_next(&walk));) {
+    for (const struct wtm_chunk *chunk; !result && (chunk = wtm_walk_next(&walk));) {
         if (walk.type == WTM_CHUNK_FUNCTION)
             read_function(builder, &walk, (const struct wtm_function_chunk *)chunk);
         else if (walk.type == WTM_CHUNK_REFUSED)
@@ -165,7 +184,7 @@ int wtm_summary_read_names(struct wtm_builder *builder)
         else if (walk.type == WTM_CHUNK_NOTE)
             read_note(builder, &walk, (const struct wtm_text_chunk *)chunk);
         else if (walk.type == WTM_CHUNK_THREAD)
-            read_thread(builder, (const struct wtm_thread_chunk *)chunk);
+            result = read_thread(builder, (const struct wtm_thread_chunk *)chunk);
     }
-    return 0;
+    return result;
 }

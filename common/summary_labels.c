@@ -11,6 +11,22 @@ static const char *last_component(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* name [program 4242, worker] */
+static const char *grouped_label(const struct wtm_row *row, const char *name, struct wtm_arena *arena)
+{
+    size_t bytes = strlen(name) + strlen(row->group->label) + 4;
+    char *label = wtm_arena_alloc(arena, bytes);
+    if (!label)
+        return NULL;
+    struct wtm_text text;
+    wtm_text_init(&text, label, bytes - 1, NULL, NULL);
+    wtm_text_string(&text, name);
+    wtm_text_string(&text, " [");
+    wtm_text_string(&text, row->group->label);
+    wtm_text_char(&text, ']', 1);
+    return label;
+}
+
 /* name (module), and where the module is the same, name (module+0x1234). */
 static const char *make_label(const char *name, const char *path, uint64_t offset, int with_offset,
                               struct wtm_arena *arena)
@@ -41,6 +57,8 @@ static int label_rows(struct wtm_builder *builder, int with_offset)
         return -ENOMEM;
     for (size_t i = 0; i < summary->row_count; i++) {
         struct wtm_row *row = &summary->rows[i];
+        if (row->group)
+            continue;
         uint64_t slot = wtm_key_hash(5, row->label);
         uint32_t found;
         for (; (found = names.slots[slot &= names.mask]); slot++)
@@ -53,7 +71,7 @@ static int label_rows(struct wtm_builder *builder, int with_offset)
     }
     for (size_t i = 0; i < summary->row_count; i++) {
         struct wtm_row *row = &summary->rows[i];
-        if (row->ambiguous == (with_offset ? 2 : 1) &&
+        if (!row->group && row->ambiguous == (with_offset ? 2 : 1) &&
             !(row->label = make_label(row->name, row->module, row->offset, with_offset, builder->arena)))
             return -ENOMEM;
     }
@@ -98,11 +116,24 @@ int wtm_summary_label(struct wtm_builder *builder)
     for (size_t i = 0; i < summary->row_count; i++)
         summary->rows[i].label = summary->rows[i].name;
     int result = label_rows(builder, 0);
+    for (size_t i = 0; i < summary->row_count && !result && summary->by & WTM_BY_MODULE; i++) {
+        struct wtm_row *row = &summary->rows[i];
+        if (!row->group && !row->ambiguous && !(row->label = make_label(row->name, row->module, 0, 0, builder->arena)))
+            result = -ENOMEM;
+    }
     if (!result)
         result = label_rows(builder, 1);
     if (!result)
         result = label_refused(builder);
     for (size_t i = 0; i < summary->row_count; i++)
         summary->rows[i].ambiguous = summary->rows[i].ambiguous != 0;
+    for (size_t i = 0; i < summary->row_count && !result; i++) {
+        struct wtm_row *row = &summary->rows[i], *base = &summary->rows[row->base];
+        if (!row->group)
+            continue;
+        row->ambiguous = base->ambiguous;
+        row->label = grouped_label(row, base->label, builder->arena);
+        result = row->label ? 0 : -ENOMEM;
+    }
     return result;
 }

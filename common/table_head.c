@@ -21,7 +21,10 @@ static void put_process(struct wtm_text *line, const struct wtm_summary *summary
 {
     wtm_text_name_cut(line, options->program ? options->program : summary->header->program, 60);
     if (summary->profiles > 1) {
-        wtm_text_string(line, " (");
+        size_t same = 1;
+        while (same < summary->profiles && !strcmp(summary->processes[same].program, summary->processes[0].program))
+            same++;
+        wtm_text_string(line, same < summary->profiles ? " and others (" : " (");
         wtm_text_grouped(line, summary->profiles);
         wtm_text_string(line, " processes)");
     } else {
@@ -75,8 +78,8 @@ static void put_nothing_called(struct wtm_text *line, const struct wtm_summary *
 static void put_counts(struct wtm_text *line, const struct wtm_summary *summary)
 {
     wtm_text_string(line, "; ");
-    wtm_text_grouped(line, summary->row_count);
-    wtm_text_string(line, summary->row_count == 1 ? " function timed" : " functions timed");
+    wtm_text_grouped(line, summary->functions);
+    wtm_text_string(line, summary->functions == 1 ? " function timed" : " functions timed");
     if (summary->missing_count) {
         wtm_text_string(line, ", ");
         wtm_text_grouped(line, summary->missing_count);

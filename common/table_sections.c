@@ -294,6 +294,47 @@ static void print_refused(struct wtm_text *out, struct wtm_table_layout *layout)
     }
 }
 
+/* Several processes: those with most calls. */
+static void print_processes(struct wtm_text *out, struct wtm_table_layout *layout)
+{
+    const struct wtm_summary *summary = layout->summary;
+    struct section section;
+    uint64_t above = UINT64_MAX, more = 0;
+    size_t at = SIZE_MAX, listed = 0;
+    if (summary->profiles < 2)
+        return;
+    begin_section(&section, out, layout, "processes");
+    for (size_t most = layout->options->verbose ? SIZE_MAX : LIST_LENGTH; listed < most; listed++) {
+        size_t next = SIZE_MAX; /* by calls, then in the order of the files */
+        for (size_t i = 0; i < summary->profiles; i++) {
+            uint64_t calls = summary->processes[i].calls;
+            if ((calls < above || (calls == above && at != SIZE_MAX && i > at)) &&
+                (next == SIZE_MAX || calls > summary->processes[next].calls))
+                next = i;
+        }
+        if (next == SIZE_MAX)
+            return;
+        const struct wtm_process_row *process = &summary->processes[next];
+        at = next;
+        above = process->calls;
+        put_name(&section, process->program);
+        wtm_text_char(&section.line, ' ', 1);
+        wtm_text_unsigned(&section.line, process->pid);
+        if (strcmp(process->host, summary->processes[0].host)) {
+            wtm_text_string(&section.line, " on ");
+            put_name(&section, process->host);
+        }
+        wtm_text_char(&section.line, ' ', 1);
+        put_number(&section.line, process->calls, "call");
+        wtm_text_string(&section.line, process->running ? ", has run " : process->cut ? ", ran at least " : ", ran ");
+        wtm_table_duration(&section.line, process->wall_ns, 0);
+        wtm_text_string(&section.line, process->cut ? " (killed, _exit or exec)" : "");
+        end_entry(&section);
+    }
+    more = summary->profiles - listed;
+    end_section(&section, more);
+}
+
 static void print_notes(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
@@ -318,5 +359,6 @@ void wtm_table_sections(struct wtm_text *text, struct wtm_table_layout *layout)
     print_never_called(text, layout);
     print_missing(text, layout);
     print_refused(text, layout);
+    print_processes(text, layout);
     print_notes(text, layout);
 }

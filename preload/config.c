@@ -3,12 +3,10 @@
 #include "preload/config.h"
 #include "common/arena.h"
 #include "common/profile_format.h"
-#include "common/sys.h"
 #include "preload/log.h"
 #include "preload/process.h"
 #include "preload/profile.h"
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 struct wtm_settings wtm_settings = {.cpu = -1, .order = WTM_ORDER_EXIT, .signals = WTM_SIGNALS_DEFAULT};
@@ -127,6 +125,23 @@ static const struct setting {
 };
 enum { SETTING_COUNT = sizeof settings / sizeof *settings };
 
+/* No setting: how `wtm run` tells its processes that they belong together. NUMBER:PID, both in decimal. */
+static void read_run(const char *value)
+{
+    uint64_t numbers[2] = {0, 0};
+    int which = 0;
+    for (; *value; value++) {
+        if (*value >= '0' && *value <= '9')
+            numbers[which] = numbers[which] * 10 + (uint64_t)(*value - '0');
+        else if (*value == ':' && !which)
+            which = 1;
+        else
+            return;
+    }
+    wtm_process.run = which ? numbers[0] : 0;
+    wtm_process.run_root = (uint32_t)numbers[1];
+}
+
 static void read_one(const char *name, size_t length, const char *value)
 {
     for (size_t i = 0; i < SETTING_COUNT; i++) {
@@ -141,6 +156,10 @@ static void read_one(const char *name, size_t length, const char *value)
     }
     if (length == 7 && !memcmp(name, "WTM_LIB", 7))
         return;
+    if (length == 7 && !memcmp(name, "WTM_RUN", 7)) {
+        read_run(value);
+        return;
+    }
     char shown[64];
     size_t n = length < sizeof shown - 1 ? length : sizeof shown - 1;
     memcpy(shown, name, n);
@@ -185,7 +204,6 @@ static void add_number(struct path *path, uint64_t value)
 /* One % field. A '/' in a name would lead elsewhere, so it becomes '_'. */
 static void add_field(struct path *path, char field)
 {
-    struct utsname host;
     const char *name = "";
     size_t from = path->used;
     if (field == 'p') {
@@ -194,7 +212,7 @@ static void add_field(struct path *path, char field)
     } else if (field == 'e') {
         name = wtm_process.program;
     } else if (field == 'h') {
-        name = wtm_sys_failed(wtm_syscall3(SYS_uname, (long)&host, 0, 0)) ? "" : host.nodename;
+        name = wtm_process.host;
     } else if (field == '%') {
         name = "%";
     } else {

@@ -83,8 +83,10 @@ void wtm_cpu_renew(struct wtm_thread *thread)
             break;
     }
     thread->spent_ticks += wtm_clock_sample(wtm_clock_ticks());
-    if (thread->shared)
+    if (thread->shared) {
         thread->shared->switches = thread->renewals;
+        thread->shared->seen_ticks = wtm_clock_ticks();
+    }
 }
 
 void wtm_cpu_attach(struct wtm_thread *thread)

@@ -122,7 +122,11 @@ static void make_table(int last)
     tell_time(header);
     if (last)
         header->state = WTM_PROFILE_ENDED;
-    if (wtm_settings.table == WTM_TABLE_NONE) {
+    if (last && wtm_process.run && wtm_profile_is_file()) {
+        /* `wtm run` prints one table for all; of processes that called nothing it need not even hear */
+        if (wtm_process.pid != wtm_process.run_root && !wtm_profile_counted())
+            wtm_profile_remove();
+    } else if (wtm_settings.table == WTM_TABLE_NONE) {
         /* the profile is all that is wanted */
     } else if (wtm_profile_view(&view)) {
         wtm_log("no memory for the table");

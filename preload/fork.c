@@ -9,6 +9,7 @@
 #include "preload/process.h"
 #include "preload/profile.h"
 #include "preload/thread.h"
+#include <string.h>
 #include <time.h>
 
 void wtm_profile_begin(struct wtm_profile_header *header)
@@ -16,6 +17,8 @@ void wtm_profile_begin(struct wtm_profile_header *header)
     header->pid = wtm_process.pid;
     header->parent_pid = wtm_process.parent;
     header->forked = wtm_process.forked;
+    header->run = wtm_process.run;
+    memcpy(header->host, wtm_process.host, sizeof header->host);
     header->start_realtime_ns = wtm_clock_ns(CLOCK_REALTIME);
     header->start_monotonic_ns = wtm_clock_ns(CLOCK_MONOTONIC);
     header->first = header->last = wtm_clock_pair();

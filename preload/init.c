@@ -22,6 +22,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
@@ -68,13 +69,17 @@ static void know_process(void)
     size_t length = strnlen(program, sizeof wtm_process.program - 1);
     memcpy(wtm_process.program, program, length);
     wtm_process.program[length] = 0;
+    struct utsname host;
+    if (!wtm_sys_failed(wtm_syscall3(SYS_uname, (long)&host, 0, 0)))
+        memcpy(wtm_process.host, host.nodename, strnlen(host.nodename, sizeof wtm_process.host - 1));
 }
 
 static void open_profile(void)
 {
     char path[WTM_PATH_BYTES];
     const char *out = wtm_settings.out;
-    if (out && wtm_config_path(path, sizeof path, out, 0)) {
+    int child = wtm_process.run && wtm_process.run_root != wtm_process.pid;
+    if (out && wtm_config_path(path, sizeof path, out, child)) {
         wtm_log("WTM_OUT: the name is too long; the profile is kept in memory");
         out = NULL;
     }
@@ -145,7 +150,8 @@ static void begin_timing(void)
         header->cost = wtm_cost_measure();
         wtm_cpu_renew(wtm_thread);
     }
-    if (wtm_settings.table != WTM_TABLE_STDERR)
+    /* A daemon that closes its standard error must not be waited for because of a copy of ours: `wtm run` prints the table. */
+    if (wtm_settings.table != WTM_TABLE_STDERR || wtm_process.run)
         wtm_log_release();
     wtm_install_arm(!wtm_settings.disarmed);
     wtm_signals_install();

@@ -19,6 +19,9 @@ struct wtm_process {
     uint32_t armed;  /* what the gates are to be: the header of a child's parent may say otherwise by now */
     uint64_t stack_low, stack_high; /* of the main thread */
     char program[256];   /* its file name without directories */
+    char host[64];       /* name of the machine */
+    uint64_t run;        /* of `wtm run`, which prints one table for all processes with this number; 0: none */
+    uint32_t run_root;   /* pid of the process that it started itself */
     uint64_t generation; /* copy of wtm_generation that a child inherits */
 };
 extern struct wtm_process wtm_process WTM_HIDDEN;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The profile's space. Runs in the target, also inside timed calls: general registers only, no libc. */
 #include "preload/profile.h"
+#include "common/profile_check.h"
 #include "common/sys.h"
+#include "preload/clock.h"
 #include "preload/descriptor.h"
 #include <fcntl.h>
 #include <linux/memfd.h>
@@ -14,6 +16,7 @@ enum {
     PAGE = 4096,
     MAX_SEGMENTS = 64,
     FIRST_SEGMENT_BYTES = 1 << 20,
+    FIRST_SEGMENT_BYTES_OF_MANY = 64 << 10, /* a build has thousands of processes, most of which time little */
     LARGEST_SEGMENT_BYTES = 64 << 20,
 };
 
@@ -246,17 +249,60 @@ static void remember_path(const char *path)
         memcpy(profile.path + used, path, length + 1);
 }
 
-/* 0, or why the file at `path` cannot hold even the first segment: then there is none, an empty one would only puzzle. */
-static int begin_file(const char *path)
+/* Is it what this very process wrote before it executed another program? Only `wtm run` gives the numbers to tell. */
+static int is_of_this_process(const char *path)
 {
+    struct wtm_profile_header header;
+    if (!wtm_process.run)
+        return 0;
+    long fd = wtm_sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+    if (wtm_sys_failed(fd))
+        return 0;
+    long got = wtm_sys_read((int)fd, &header, sizeof header);
+    wtm_sys_close((int)fd);
+    return got == (long)sizeof header && !memcmp(header.magic, WTM_PROFILE_MAGIC, sizeof header.magic) &&
+           header.run == wtm_process.run && header.pid == wtm_process.pid;
+}
+
+/* Programs that execute others in their place (shells, compiler drivers) keep what they counted: a number is added to the
+ * name, before .prof. `path` has room for `bytes`. */
+static void step_aside(char *path, size_t bytes)
+{
+    enum { MOST = 99, DIGITS = 3 }; /* .99 */
+    static const char ending[] = ".prof";
+    size_t length = strlen(path);
+    if (length + DIGITS >= bytes)
+        return;
+    int has_ending = length >= sizeof ending && !strcmp(path + length - (sizeof ending - 1), ending);
+    length -= has_ending ? sizeof ending - 1 : 0;
+    for (unsigned n = 1; n <= MOST && is_of_this_process(path); n++) {
+        char *to = path + length;
+        *to++ = '.';
+        if (n >= 10)
+            *to++ = (char)('0' + n / 10);
+        *to++ = (char)('0' + n % 10);
+        memcpy(to, ending, has_ending ? sizeof ending : 0);
+        to[has_ending ? sizeof ending - 1 : 0] = 0;
+    }
+}
+
+static uint64_t first_bytes(void)
+{
+    return wtm_process.run ? FIRST_SEGMENT_BYTES_OF_MANY : FIRST_SEGMENT_BYTES;
+}
+
+/* 0, or why the file cannot hold even the first segment: then there is none, an empty one would only puzzle. */
+static int begin_file(const char *given)
+{
+    remember_path(given);
+    step_aside(profile.path, sizeof profile.path);
+    const char *path = profile.path[0] ? profile.path : given; /* too long: the descriptor is kept then */
     int fd = open_file(path);
     if (fd < 0)
         return fd;
     take_descriptor(fd, 0);
-    if (profile.fd >= 0 && grow_file(0, FIRST_SEGMENT_BYTES) == 0) {
-        remember_path(path);
+    if (profile.fd >= 0 && grow_file(0, first_bytes()) == 0)
         return 0;
-    }
     wtm_sys_close(profile.fd < 0 ? fd : profile.fd);
     profile.fd = -1;
     wtm_syscall3(SYS_unlink, (long)path, 0, 0);
@@ -291,12 +337,14 @@ int wtm_profile_create(const char *path)
     profile.passing = 0;
     if (path)
         problem = begin_file(path);
+    if (problem)
+        profile.path[0] = 0;
     if (profile.fd < 0) {
         long fd = wtm_syscall3(SYS_memfd_create, (long)"wtm-profile", MFD_CLOEXEC, 0);
         if (!wtm_sys_failed(fd))
             take_descriptor((int)fd, 1);
     }
-    if (add_segment(0, FIRST_SEGMENT_BYTES))
+    if (add_segment(0, first_bytes()))
         return -12;
     if (profile.passing && profile.fd >= 0) {
         wtm_sys_close(profile.fd);
@@ -372,6 +420,42 @@ int wtm_profile_recreate(const char *path)
     return result;
 }
 
+int wtm_profile_is_file(void)
+{
+    return profile.header && profile.path[0] && !profile.detached;
+}
+
+/* A cell is made at a function's first call. */
+int wtm_profile_counted(void)
+{
+    struct wtm_profile view;
+    struct wtm_walk walk;
+    int counted = 0;
+    if (wtm_profile_view(&view))
+        return 1;
+    wtm_walk_begin(&walk, &view);
+    for (const struct wtm_chunk *chunk; !counted && (chunk = wtm_walk_next(&walk));)
+        if (walk.type == WTM_CHUNK_CELL) {
+            const struct wtm_cell *cell = (const struct wtm_cell *)chunk;
+            counted = cell->entered || cell->recursive;
+        }
+    wtm_profile_unview(&view);
+    return counted;
+}
+
+void wtm_profile_remove(void)
+{
+    if (!wtm_profile_is_file() || wtm_process.sandboxed)
+        return;
+    borrow();
+    struct stat st;
+    if (is_ours() && !wtm_sys_failed(wtm_syscall3(SYS_lstat, (long)profile.path, (long)&st, 0)) &&
+        st.st_ino == profile.inode && st.st_dev == profile.device)
+        wtm_syscall3(SYS_unlink, (long)profile.path, 0, 0);
+    give_back();
+    profile.detached = 1; /* what grows from now on grows in memory */
+}
+
 int wtm_profile_thread(struct wtm_thread *thread)
 {
     struct wtm_thread_chunk *chunk = wtm_profile_chunk(sizeof *chunk);
@@ -380,6 +464,7 @@ int wtm_profile_thread(struct wtm_thread *thread)
     chunk->index = __atomic_add_fetch(&profile.thread_count, 1, __ATOMIC_RELAXED);
     chunk->tid = thread->tid;
     chunk->epoch = thread->epoch;
+    chunk->seen_ticks = wtm_clock_ticks();
     thread->index = chunk->index;
     wtm_profile_publish(chunk, WTM_CHUNK_THREAD);
     thread->shared = chunk;

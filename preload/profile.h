@@ -26,6 +26,13 @@ void wtm_profile_publish(void *chunk, enum wtm_chunk_type type) WTM_HIDDEN;
 uint64_t wtm_profile_offset(const void *chunk) WTM_HIDDEN;
 void *wtm_profile_at(uint64_t offset) WTM_HIDDEN; /* NULL when it is none of ours */
 
+/* 1: all of it is in the file that was asked for. */
+int wtm_profile_is_file(void) WTM_HIDDEN;
+/* 1: something was called; also when that cannot be told. */
+int wtm_profile_counted(void) WTM_HIDDEN;
+/* Takes the file's name away; what is mapped stays. At the end of a process that has nothing to tell. */
+void wtm_profile_remove(void) WTM_HIDDEN;
+
 /* The thread's chunk. 0 or -ENOMEM. */
 int wtm_profile_thread(struct wtm_thread *thread) WTM_HIDDEN;
 /* A sentence for the report's reader. */

@@ -76,7 +76,7 @@ static int print(const struct wtm_target_check *check, char *directory, char *pr
     struct wtm_text text;
     struct wtm_table_options table = {
         .width = wtm_output_width(), .top = values->top, .program = check->path};
-    int result = wtm_load(&loaded, &profile, 1);
+    int result = wtm_load(&loaded, &profile, 1, 0);
     unlink(profile); /* now: a reader that goes away (`| head`) ends this process while it prints */
     rmdir(directory);
     if (!result) {

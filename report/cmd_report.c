@@ -7,10 +7,11 @@
 #include "report/printers.h"
 #include "report/rows.h"
 #include <stdio.h>
+#include <string.h>
 
 struct values {
     int json, csv, wide, callers, verbose;
-    const char *sort, *pid;
+    const char *sort, *pid, *by;
     size_t top, width;
 };
 
@@ -22,6 +23,8 @@ static const struct wtm_option options[] = {
      "largest first by total (default), self, mean, calls,\nruntime, min, max, deviation, p50, p90, p99, "
      "p99.9;\n"
      "or by name"},
+    {'b', "by", WTM_OPTION_LIST, FIELD(by), "KEYS",
+     "a row for each function in each process, program,\nthread (by name), module, host: one or several of\nthese, comma-separated"},
     {'p', "pid", WTM_OPTION_TEXT, FIELD(pid), "PID", "of this running process, whatever files there are"},
     {'n', "top", WTM_OPTION_NUMBER, FIELD(top), "N", "the first N functions only"},
     {'c', "callers", WTM_OPTION_FLAG, FIELD(callers), NULL, "all callers, not the ten heaviest only"},
@@ -39,10 +42,12 @@ const struct wtm_command wtm_command_report = {
     .description = "Prints what profiles hold: of processes that ended, were killed, or still run\n"
                    "(those may be named by their number).\n"
                    "Several files are merged: a function with the same module, name and place in it\n"
-                   "is one row. Exit status 1: nothing was called.",
+                   "is one row, unless --by splits it. A file that cannot be read is named and left\n"
+                   "out, and the exit status is 3 then. Exit status 1: nothing was called.",
     .examples = "  wtm report wtm.4242.prof\n"
                 "  wtm report $(pidof app)\n"
                 "  wtm report --sort p99 --top 10 wtm.*.prof\n"
+                "  wtm report --by process,thread wtm.*.prof\n"
                 "  wtm report --json wtm.4242.prof | jq '.functions[] | {name, calls}'",
     .options = options,
     .option_count = sizeof options / sizeof *options,
@@ -67,17 +72,42 @@ static int print(struct wtm_loaded *loaded, const struct values *values)
     return result ? result : loaded->summary.called ? WTM_EXIT_OK : WTM_EXIT_FINDING;
 }
 
+/* Bits of enum wtm_by; 0 for a list with another word in it. */
+static unsigned read_by(const char *list)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } keys[] = {{"module", WTM_BY_MODULE},   {"thread", WTM_BY_THREAD}, {"process", WTM_BY_PROCESS},
+                {"program", WTM_BY_PROGRAM}, {"host", WTM_BY_HOST}};
+    unsigned bits = 0;
+    for (;;) {
+        size_t length = strcspn(list, ","), i;
+        for (i = 0; i < sizeof keys / sizeof *keys; i++)
+            if (strlen(keys[i].name) == length && !strncmp(keys[i].name, list, length))
+                break;
+        if (i == sizeof keys / sizeof *keys)
+            return 0;
+        bits |= keys[i].bit;
+        if (!list[length])
+            return bits;
+        list += length + 1;
+    }
+}
+
 static int report(char **operands, size_t count, const struct values *values)
 {
     struct wtm_live live;
     struct wtm_loaded loaded = {0};
     int result = wtm_live_open(&live, "report", operands, count, values->pid);
     if (!result)
-        result = wtm_load(&loaded, live.paths, live.count);
-    if (!result && values->sort)
+        result = wtm_load(&loaded, live.paths, live.count, values->by ? read_by(values->by) : 0);
+    if (loaded.count && values->sort)
         wtm_rows_sort(&loaded.summary, values->sort);
-    if (!result)
-        result = print(&loaded, values);
+    if (loaded.count) {
+        int printed = print(&loaded, values);
+        result = result ? result : printed;
+    }
     wtm_unload(&loaded);
     wtm_live_close(&live);
     return result;
@@ -93,6 +123,9 @@ static int run(int argc, char **argv)
         return wtm_usage_error(&wtm_command_report, "name one or more profiles");
     if (values.pid && !wtm_process_number(values.pid))
         return wtm_usage_error(&wtm_command_report, "--pid: expected a process id, not '%s'", values.pid);
+    if (values.by && !read_by(values.by))
+        return wtm_usage_error(&wtm_command_report,
+                               "--by: expected some of process, program, thread, module, host, not '%s'", values.by);
     if (values.json && values.csv)
         return wtm_usage_error(&wtm_command_report, "--json and --csv exclude each other");
     if (values.width > 100000)

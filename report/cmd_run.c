@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * wtm run [OPTIONS] -- PROGRAM...
  *
- * Sets the environment and executes the program in this process: its exit status, its signals, its terminal
- * and its pid are its own. */
+ * Sets the environment, runs the program as a child (supervise.h), prints one table for it and all processes that it
+ * started, and ends as the program ended. With --exec the program takes the place of this process instead. */
+#include "report/collect.h"
 #include "report/commands.h"
+#include "report/load.h"
+#include "report/output.h"
 #include "report/preload.h"
+#include "report/supervise.h"
 #include "report/target_check.h"
+#include "common/table.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +20,7 @@
 
 struct values {
     const char *time, *out, *table, *start, *signals, *recursion, *clock, *order, *cpu;
-    int verbose;
+    int verbose, exec;
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -38,6 +44,8 @@ static const struct wtm_option options[] = {
      "source of CPU time: auto (default), rseq, perf,\nclock_gettime or off"},
     {'v', "verbose", WTM_OPTION_FLAG, FIELD(verbose), NULL,
      "tell at start what was found, patched and refused"},
+    {0, "exec", WTM_OPTION_FLAG, FIELD(exec), NULL,
+     "the program takes the place of wtm: its process id\nis that of the command; each process prints a table\nof its own"},
 };
 
 static int run(int argc, char **argv);
@@ -45,9 +53,11 @@ const struct wtm_command wtm_command_run = {
     .name = "run",
     .summary = "runs a program and times functions in it",
     .operands = "[--] PROGRAM [ARGUMENTS]",
-    .description = "Runs PROGRAM with the library preloaded, saves a profile, and prints the table\n"
-                   "when it ends. The exit status is the program's; 126 when it cannot be run or\n"
-                   "timed, 127 when there is none. Settings without an option here are taken from\n"
+    .description = "Runs PROGRAM with the library preloaded, waits for its end, and prints one table\n"
+                   "for it and all processes that it started. Each that called a timed function\n"
+                   "leaves a profile, for wtm report. The exit status, or the signal, is the\n"
+                   "program's; 126 when it cannot be run or timed, 127 when there is none. Signals\n"
+                   "sent to wtm reach the program. Settings without an option here are taken from\n"
                    "the environment (WTM_*, see libwtmtime(7)).",
     .examples = "  wtm run -t 'parse*,eval' -- ./app --fast input\n"
                 "  wtm run -t 'libz.so:*' -o '/tmp/%e.%p.prof' -- make -j4\n"
@@ -79,6 +89,100 @@ static int set_settings(const struct values *values)
                : wtm_preload_error("run", WTM_EXIT_CANNOT, "WTM_OUT", "no memory");
 }
 
+static int not_executed(const char *path, int error)
+{
+    return wtm_preload_error("run", error == ENOENT ? WTM_EXIT_NO_PROGRAM : WTM_EXIT_CANNOT, path, strerror(error));
+}
+
+/* In the child: its own number makes it the root of the run. */
+static int mark_run(void *context)
+{
+    const struct wtm_run_place *place = context;
+    char mark[64];
+    snprintf(mark, sizeof mark, "%llu:%d", (unsigned long long)place->number, (int)getpid());
+    return setenv("WTM_RUN", mark, 1) || setenv("WTM_OUT", place->pattern, 1) ? ENOMEM : 0;
+}
+
+/* Where WTM_TABLE says. */
+static int write_table(const struct wtm_summary *summary, pid_t root)
+{
+    const char *where = getenv("WTM_TABLE");
+    if (where && !strcmp(where, "none"))
+        return 0;
+    if (!where || !*where || !strcmp(where, "stderr"))
+        return wtm_output_table(summary, STDERR_FILENO, getenv("WTM_VERBOSE"));
+    char *path = wtm_run_expand(where, root, summary->header->program);
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600) : -1, error = errno;
+    free(path);
+    if (fd < 0) {
+        wtm_preload_error("run", 0, where, strerror(error));
+        return wtm_output_table(summary, STDERR_FILENO, getenv("WTM_VERBOSE"));
+    }
+    int result = wtm_output_table(summary, fd, getenv("WTM_VERBOSE"));
+    close(fd);
+    return result;
+}
+
+/* Of those that called something, and the program itself. */
+static size_t leave_out_silent(struct wtm_run_files *files, const struct wtm_loaded *loaded, pid_t root)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < loaded->summary.profiles; i++) {
+        const struct wtm_process_row *process = &loaded->summary.processes[i];
+        for (size_t j = kept; j < files->count && (process->calls || process->pid == (uint32_t)root); j++)
+            if (files->paths[j] == process->path) {
+                files->paths[j] = files->paths[kept];
+                files->paths[kept++] = (char *)process->path;
+                break;
+            }
+    }
+    return kept;
+}
+
+static void print_one_table(struct wtm_run_files *files, const struct wtm_run_place *place, pid_t root)
+{
+    struct wtm_loaded all, telling = {0};
+    wtm_load(&all, files->paths, files->count, 0);
+    if (all.count) {
+        size_t kept = leave_out_silent(files, &all, root), running = 0;
+        int fewer = kept && kept < all.count;
+        if (fewer)
+            wtm_load(&telling, files->paths, kept, 0);
+        write_table(fewer && telling.count ? &telling.summary : &all.summary, root);
+        for (size_t i = 0; i < all.summary.profiles; i++)
+            running += all.summary.processes[i].running;
+        if (running)
+            fprintf(stderr, "wtm run: %zu %s started by the program still run%s; the calls so far are in the table\n", running,
+                    running == 1 ? "process" : "processes", running == 1 ? "s" : "");
+        wtm_run_tidy(&all.summary, place, root);
+        wtm_unload(&telling);
+    }
+    wtm_unload(&all);
+}
+
+static int run_and_report(const char *path, char **argv)
+{
+    struct wtm_run_place place;
+    struct wtm_run_files files;
+    struct wtm_supervised child;
+    int result = wtm_run_place_make(&place, getenv("WTM_OUT"));
+    if (!result) {
+        wtm_supervise(&child, path, argv, mark_run, &place);
+        if (child.error)
+            result = not_executed(path, child.error);
+    }
+    if (!result) {
+        int error = wtm_run_collect(&files, &place, child.pid);
+        if (error)
+            wtm_preload_error("run", 0, place.pattern, strerror(-error));
+        else if (files.count)
+            print_one_table(&files, &place, child.pid);
+        wtm_run_files_free(&files);
+    }
+    wtm_run_place_free(&place);
+    return result ? result : wtm_end_as(&child);
+}
+
 static int run(int argc, char **argv)
 {
     struct values values = {0};
@@ -96,7 +200,9 @@ static int run(int argc, char **argv)
         result = set_settings(&values);
     if (result)
         return result;
+    if (!values.exec)
+        return run_and_report(check.path, argv + 1);
+    unsetenv("WTM_RUN");
     execvp(check.path, argv + 1);
-    return wtm_preload_error("run", errno == ENOENT ? WTM_EXIT_NO_PROGRAM : WTM_EXIT_CANNOT, check.path,
-                             strerror(errno));
+    return not_executed(check.path, errno);
 }

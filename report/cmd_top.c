@@ -123,7 +123,7 @@ static int render(struct page *page, struct wtm_live *live, const struct values 
     struct wtm_loaded loaded;
     struct wtm_text text;
     char buffer[4096];
-    int result = wtm_load(&loaded, live->paths, live->count);
+    int result = wtm_load(&loaded, live->paths, live->count, 0);
     if (!result) {
         struct wtm_table_options table = {.width = wtm_output_width(), .wide = values->wide, .top = values->top};
         if (values->sort)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,6 +47,52 @@ static size_t bytes_to_read(int fd, size_t size)
                                                         : size;
 }
 
+static uint64_t clock_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* When process `pid` began, by CLOCK_MONOTONIC; 0 when there is none. /proc/PID/stat has it in ticks since boot. */
+static uint64_t process_began_ns(uint32_t pid)
+{
+    char path[32], line[1024];
+    unsigned long long ticks = 0;
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    char *words = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL; /* the name may hold anything */
+    fclose(file);
+    char state = words && words[1] ? words[2] : 'Z';
+    for (int field = 2; words && field < 22; field++)
+        words = strchr(words + 1, ' ');
+    if (!words || state == 'Z' || state == 'X' || sscanf(words, "%llu", &ticks) != 1)
+        return 0;
+    uint64_t asleep_ns = clock_of(CLOCK_BOOTTIME) - clock_of(CLOCK_MONOTONIC);
+    uint64_t began_ns = ticks * (uint64_t)(1000000000 / sysconf(_SC_CLK_TCK));
+    return began_ns > asleep_ns ? began_ns - asleep_ns : 1;
+}
+
+/* A process that was killed could not say that it ended. */
+static void find_end(struct wtm_profile *profile)
+{
+    const uint64_t second = 1000000000;
+    const struct wtm_profile_header *header = (const void *)profile->base;
+    struct utsname here;
+    if (header->state == WTM_PROFILE_ENDED || uname(&here))
+        return;
+    if (!strncmp(profile->path, "/proc/self/fd/", 14)) /* taken from a running process, whose own idea of its pid may differ */
+        return;
+    if (*header->host && strncmp(header->host, here.nodename, sizeof header->host - 1))
+        return;
+    uint64_t began = process_began_ns(header->pid);
+    if (began && began < header->start_monotonic_ns + second)
+        return;
+    profile->gone = 1;
+}
+
 static int read_file(struct wtm_profile *profile, const char *path, int fd)
 {
     struct stat status;
@@ -63,12 +110,15 @@ static int read_file(struct wtm_profile *profile, const char *path, int fd)
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return complain(path, "no memory to read it");
-    *profile = (struct wtm_profile){base, bytes, path};
+    *profile = (struct wtm_profile){.base = base, .bytes = bytes, .path = path};
     int error = read_all(fd, base, bytes);
     if (error)
         return complain(path, strerror(error));
     const char *reason;
-    return wtm_profile_check(profile, &reason) ? complain(path, reason) : 0;
+    if (wtm_profile_check(profile, &reason))
+        return complain(path, reason);
+    find_end(profile);
+    return 0;
 }
 
 static int load_file(struct wtm_profile *profile, const char *path)
@@ -81,31 +131,58 @@ static int load_file(struct wtm_profile *profile, const char *path)
     return result;
 }
 
-int wtm_load(struct wtm_loaded *loaded, char **paths, size_t count)
+/* On a terminal, once it takes longer than a second. */
+static void tell_progress(uint64_t began_ns, size_t done, size_t count)
+{
+    static uint64_t told_ns;
+    uint64_t now = clock_of(CLOCK_MONOTONIC);
+    if (now - began_ns < 1000000000 || (done < count && now - told_ns < 200000000) || !isatty(STDERR_FILENO))
+        return;
+    told_ns = now;
+    if (done < count)
+        fprintf(stderr, "\rwtm: %zu of %zu profiles read", done, count);
+    else
+        fputs("\r\033[K", stderr);
+}
+
+int wtm_load(struct wtm_loaded *loaded, char **paths, size_t count, unsigned by)
 {
     int result = 0;
-    struct timespec now;
+    uint64_t began_ns = clock_of(CLOCK_MONOTONIC);
     memset(loaded, 0, sizeof *loaded);
     loaded->profiles = calloc(count, sizeof *loaded->profiles);
     if (!loaded->profiles)
         return complain("profiles", "no memory");
-    loaded->count = count;
-    for (size_t i = 0; i < count; i++)
-        if (load_file(&loaded->profiles[i], paths[i]))
+    for (size_t i = 0; i < count; i++) {
+        struct wtm_profile *profile = &loaded->profiles[loaded->count];
+        if (!load_file(profile, paths[i])) {
+            loaded->count++;
+        } else {
             result = WTM_EXIT_INPUT;
+            if (profile->base)
+                munmap((void *)profile->base, profile->bytes);
+            *profile = (struct wtm_profile){0};
+        }
+        tell_progress(began_ns, i + 1, count);
+    }
+    if (!loaded->count)
+        return WTM_EXIT_INPUT;
     if (result)
+        fprintf(stderr, "wtm: the other %zu of %zu profiles are summed up\n", loaded->count, count);
+    int error = wtm_summary_build_by(&loaded->summary, loaded->profiles, loaded->count, clock_of(CLOCK_MONOTONIC), by,
+                                     &loaded->arena);
+    if (!error)
         return result;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int error = wtm_summary_build(&loaded->summary, loaded->profiles, count,
-                                  (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, &loaded->arena);
-    return error ? complain(paths[0], strerror(-error)) : 0;
+    loaded->count = 0;
+    return complain(loaded->profiles[0].path, strerror(-error));
 }
 
 void wtm_unload(struct wtm_loaded *loaded)
 {
     for (size_t i = 0; i < loaded->count; i++)
-        if (loaded->profiles[i].base)
-            munmap((void *)loaded->profiles[i].base, loaded->profiles[i].bytes);
+        munmap((void *)loaded->profiles[i].base, loaded->profiles[i].bytes);
     free(loaded->profiles);
     wtm_arena_free(&loaded->arena);
+    loaded->profiles = NULL;
+    loaded->count = 0;
 }

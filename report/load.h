@@ -13,9 +13,10 @@ struct wtm_loaded {
     struct wtm_summary summary;
 };
 
-/* Reads and sums up `count` files. 0, or WTM_EXIT_INPUT after a message for each file that cannot be used:
- * none is left out in silence. */
-int wtm_load(struct wtm_loaded *loaded, char **paths, size_t count);
+/* Reads and sums up `count` files, by `by` (enum wtm_by). 0, or WTM_EXIT_INPUT after a message for each file that cannot be
+ * used: none is left out in silence. Of several the others are summed up all the same, and loaded->count is theirs; 0 where
+ * there is nothing to print. */
+int wtm_load(struct wtm_loaded *loaded, char **paths, size_t count, unsigned by);
 void wtm_unload(struct wtm_loaded *loaded);
 
 #endif

@@ -28,9 +28,29 @@ void wtm_csv_field(struct wtm_text *text, const char *value)
     wtm_text_char(text, '"', quoted ? 1 : 0);
 }
 
-static void put_titles(struct wtm_text *text)
+static const unsigned group_bits[] = {WTM_BY_PROCESS | WTM_BY_PROGRAM, WTM_BY_PROCESS, WTM_BY_HOST, WTM_BY_THREAD};
+static const char *const group_titles[] = {",program", ",pid", ",host", ",thread"};
+
+/* With --by: what the row is of. */
+static void put_group(struct wtm_text *text, unsigned by, const struct wtm_group *group)
+{
+    for (size_t i = 0; i < sizeof group_bits / sizeof *group_bits; i++) {
+        if (!(by & group_bits[i]))
+            continue;
+        wtm_text_char(text, ',', 1);
+        if (group && group_bits[i] == WTM_BY_PROCESS)
+            wtm_text_unsigned(text, group->pid);
+        else if (group)
+            wtm_csv_field(text, i == 0 ? group->program : i == 2 ? group->host : group->thread);
+    }
+}
+
+static void put_titles(struct wtm_text *text, unsigned by)
 {
     wtm_text_string(text, "name,mangled,module,address");
+    for (size_t i = 0; i < sizeof group_bits / sizeof *group_bits; i++)
+        if (by & group_bits[i])
+            wtm_text_string(text, group_titles[i]);
     for (size_t i = 0; i < wtm_row_count_number; i++) {
         wtm_text_char(text, ',', 1);
         wtm_text_string(text, wtm_row_counts[i].name);
@@ -43,7 +63,7 @@ static void put_titles(struct wtm_text *text)
     wtm_text_string(text, "\n");
 }
 
-static void put_row(struct wtm_text *text, const struct wtm_row *row)
+static void put_row(struct wtm_text *text, unsigned by, const struct wtm_row *row)
 {
     wtm_csv_field(text, row->name);
     wtm_text_char(text, ',', 1);
@@ -52,6 +72,7 @@ static void put_row(struct wtm_text *text, const struct wtm_row *row)
     wtm_csv_field(text, row->module);
     wtm_text_char(text, ',', 1);
     wtm_text_hex(text, row->address);
+    put_group(text, by, row->group);
     for (size_t i = 0; i < wtm_row_count_number; i++) {
         wtm_text_char(text, ',', 1);
         wtm_text_unsigned(text, wtm_row_count_value(row, &wtm_row_counts[i]));
@@ -70,8 +91,8 @@ int wtm_print_csv(struct wtm_text *text, const struct wtm_summary *summary,
                   const struct wtm_table_options *options)
 {
     size_t rows = options->top && options->top < summary->row_count ? options->top : summary->row_count;
-    put_titles(text);
+    put_titles(text, summary->by);
     for (size_t i = 0; i < rows; i++)
-        put_row(text, &summary->rows[i]);
+        put_row(text, summary->by, &summary->rows[i]);
     return wtm_text_flush(text);
 }

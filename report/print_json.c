@@ -21,6 +21,44 @@ static void put_process(struct wtm_json *json, const struct wtm_summary *summary
     wtm_json_object_end(json);
 }
 
+/* Each process, where several were merged. */
+static void put_processes(struct wtm_json *json, const struct wtm_summary *summary)
+{
+    wtm_json_array(json, "processes");
+    for (size_t i = 0; i < summary->profiles; i++) {
+        const struct wtm_process_row *process = &summary->processes[i];
+        wtm_json_object(json, NULL);
+        wtm_json_unsigned(json, "pid", process->pid);
+        wtm_json_unsigned(json, "parent", process->parent);
+        wtm_json_string(json, "program", process->program);
+        wtm_json_string(json, "host", process->host);
+        wtm_json_decimal(json, "wall_ns", process->wall_ns);
+        wtm_json_boolean(json, "running", (int)process->running);
+        wtm_json_boolean(json, "cut", (int)process->cut);
+        wtm_json_unsigned(json, "threads", process->threads);
+        wtm_json_unsigned(json, "started_ns", process->started_ns);
+        wtm_json_unsigned(json, "calls", process->calls);
+        wtm_json_string(json, "file", process->path);
+        wtm_json_object_end(json);
+    }
+    wtm_json_array_end(json);
+}
+
+/* What the row is of, with --by. */
+static void put_group(struct wtm_json *json, const struct wtm_group *group)
+{
+    if (!group)
+        return;
+    if (group->program)
+        wtm_json_string(json, "program", group->program);
+    if (group->pid)
+        wtm_json_unsigned(json, "pid", group->pid);
+    if (group->host)
+        wtm_json_string(json, "host", group->host);
+    if (group->thread)
+        wtm_json_string(json, "thread", group->thread);
+}
+
 static void put_sources(struct wtm_json *json, const struct wtm_summary *summary)
 {
     static const char *const cpu_names[] = {"off", "rseq", "perf", "clock_gettime"};
@@ -78,6 +116,7 @@ static void put_function(struct wtm_json *json, const struct wtm_row *row)
     wtm_json_string(json, "name", row->name);
     wtm_json_string(json, "mangled", row->mangled);
     wtm_json_string(json, "module", row->module);
+    put_group(json, row->group);
     wtm_json_hex(json, "address", row->address);
     wtm_json_hex(json, "offset", row->offset);
     wtm_json_string(json, "aliases", row->aliases);
@@ -146,6 +185,8 @@ int wtm_print_json(struct wtm_text *text, const struct wtm_summary *summary,
     wtm_json_object(&json, NULL);
     wtm_json_string(&json, "schema", "wtm-report/1");
     put_process(&json, summary);
+    if (summary->profiles > 1)
+        put_processes(&json, summary);
     put_sources(&json, summary);
     put_cost(&json, summary);
     wtm_json_array(&json, "functions");

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         memcpy(copy, data, bytes);
     if (bytes >= WTM_PROFILE_HEADER_BYTES)
         repair((struct wtm_profile_header *)copy);
-    struct wtm_profile profiles[2] = {{copy, bytes, NULL}, {copy, bytes, NULL}};
+    struct wtm_profile profiles[2] = {{.base = copy, .bytes = bytes}, {.base = copy, .bytes = bytes}};
     const char *reason;
     int refused = wtm_profile_check(&profiles[0], &reason);
     for (size_t count = 1; count <= 2; count++) {

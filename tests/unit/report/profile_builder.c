@@ -43,7 +43,7 @@ struct wtm_profile_header *builder_header(struct profile_builder *builder)
 struct wtm_profile builder_profile(const struct profile_builder *builder)
 {
     const struct wtm_profile_header *header = (const void *)builder->base;
-    return (struct wtm_profile){builder->base, header->used_bytes, "in memory"};
+    return (struct wtm_profile){.base = builder->base, .bytes = header->used_bytes, .path = "in memory"};
 }
 
 void builder_hole(struct profile_builder *builder, size_t bytes)

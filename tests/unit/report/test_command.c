@@ -236,9 +236,11 @@ Test(command, report, .init = enter_directory, .fini = leave_directory)
     cr_assert_eq(shell("$wtm report --sort nothing a.prof"), 2);
     cr_assert(strstr(output, "expected one of total, self"));
     cr_assert_eq(shell("$wtm report --json --csv a.prof"), 2);
-    cr_assert_eq(shell("$wtm report a.prof missing.prof ."), 3); /* not the one without the others */
+    cr_assert_eq(shell("$wtm report a.prof missing.prof ."), 3); /* the one, the others named */
     cr_assert(strstr(output, "missing.prof: No such file") && strstr(output, ".: is a directory"));
-    cr_assert(!strstr(output, "3.00us"));
+    cr_assert(strstr(output, "3.00us") && strstr(output, "the other 1 of 3 profiles"), "%s", output);
+    cr_assert_eq(shell("$wtm report missing.prof ."), 3);
+    cr_assert(!strstr(output, "calls"));
     cr_assert_eq(shell("echo hello, world > text; $wtm report text"), 3);
     cr_assert(strstr(output, "not a profile"));
     cr_assert_eq(shell("head -c 1000 a.prof > cut; $wtm report cut"), 3);
@@ -290,21 +292,23 @@ Test(command, run, .init = enter_directory, .fini = leave_directory)
     cr_assert_eq(shell("$wtm run -t a,b -t 'c*' -- sh -c 'echo \"$WTM_TIME $WTM_OUT $LD_PRELOAD\"; exit 7'"),
                  7);
     char expected[256];
-    snprintf(expected, sizeof expected, "a,b,c* wtm.%%p.prof %s/own.so\n", directory);
+    snprintf(expected, sizeof expected, "a,b,c* %s/wtm.%%p.prof %s/own.so\n", directory, directory);
     cr_assert_str_eq(output, expected);
     cr_assert_eq(shell("LD_PRELOAD=libm.so.6 $wtm run -t a sh -c 'echo $LD_PRELOAD'"), 0);
     snprintf(expected, sizeof expected, "%s/own.so:libm.so.6\n", directory);
     cr_assert_str_eq(output, expected);
     cr_assert_eq(shell("$wtm run -t a sh -c 'kill -9 $$'; echo $?"), 0);
     cr_assert(strstr(output, "137")); /* its own death, not that of a child */
-    cr_assert_eq(shell("sh -c 'echo $$; exec $wtm run -t a sh -c \"echo \\$\\$\"' | uniq | wc -l"), 0);
+    cr_assert_eq(shell("sh -c 'echo $$; exec $wtm run --exec -t a sh -c \"echo \\$\\$\"' | uniq | wc -l"), 0);
     cr_assert_eq(atoi(output), 1); /* and its own pid */
-    cr_assert_eq(shell("WTM_OUT=x WTM_TIME=y $wtm run sh -c 'echo $WTM_OUT $WTM_TIME'"), 0);
+    cr_assert_eq(shell("WTM_OUT=x WTM_TIME=y $wtm run --exec sh -c 'echo $WTM_OUT $WTM_TIME'"), 0);
     cr_assert_str_eq(output, "x y\n");
-    cr_assert_eq(shell("$wtm run -t a -o none sh -c 'echo ${WTM_OUT-unset}'"), 0);
+    cr_assert_eq(shell("WTM_OUT=/x%% WTM_TIME=y $wtm run sh -c 'echo $WTM_OUT $WTM_TIME'"), 0);
+    cr_assert_str_eq(output, "/x%% y\n");
+    cr_assert_eq(shell("$wtm run --exec -t a -o none sh -c 'echo ${WTM_OUT-unset}'"), 0);
     cr_assert_str_eq(output, "unset\n");
     cr_assert_eq(
-        shell("$wtm run -t a -v -o o --table t --start disarmed --signals none --recursion nest --clock tsc "
+        shell("$wtm run --exec -t a -v -o o --table t --start disarmed --signals none --recursion nest --clock tsc "
               "--order exit --cpu off env | grep ^WTM_ | sort"),
         0);
     cr_assert(strstr(output,

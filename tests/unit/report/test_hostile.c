@@ -51,7 +51,7 @@ static int try(const unsigned char *image, size_t bytes)
     }
     struct wtm_arena arena = {.limit_bytes = 256 << 20};
     struct wtm_summary summary;
-    struct wtm_profile profile = {guarded - bytes, bytes, NULL};
+    struct wtm_profile profile = {.base = guarded - bytes, .bytes = bytes};
     memcpy(guarded - bytes, image, bytes);
     const char *reason = NULL;
     int checked = wtm_profile_check(&profile, &reason);
