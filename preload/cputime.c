@@ -4,6 +4,7 @@
 #include "common/sys.h"
 #include "preload/clock.h"
 #include "preload/process.h"
+#include "preload/reuse.h"
 #include <string.h>
 #include <sys/rseq.h>
 #include <time.h>
@@ -86,6 +87,11 @@ void wtm_cpu_renew(struct wtm_thread *thread)
     if (thread->shared) {
         thread->shared->switches = thread->renewals;
         thread->shared->seen_ticks = wtm_clock_ticks();
+        if (!(thread->renewals & (thread->renewals - 1))) { /* now and then: a power of two */
+            char name[WTM_NAME_BYTES];
+            wtm_name_own(name);
+            wtm_name_set(thread, name);
+        }
     }
 }
 

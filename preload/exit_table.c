@@ -119,6 +119,7 @@ static void make_table(int last)
     struct wtm_summary summary;
     struct wtm_arena arena = {0}, *memory = wtm_process.sandboxed ? &ready.arena : &arena;
     wtm_threads_bury(before);
+    wtm_threads_name();
     tell_time(header);
     if (last)
         header->state = WTM_PROFILE_ENDED;

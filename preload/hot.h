@@ -23,6 +23,7 @@
 #define WTM_HIDDEN  __attribute__((visibility("hidden")))
 #define WTM_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define WTM_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WTM_NAME_BYTES 16      /* of a thread's name, as the kernel keeps it, with its NUL */
 #define WTM_SP_NONE 0          /* unused, or reserved and not yet filled */
 #define WTM_SP_HOLE 1          /* closed in the middle, waiting to be squeezed out */
 #define WTM_SP_ADOPTED 2       /* it returned in another thread; its owner takes it out */
@@ -82,6 +83,9 @@ struct wtm_thread {
     uint32_t ended, reserved;
     struct wtm_way_back *ways; /* WTM_WAYS of them */
     uint64_t thrown_sp; /* where this thread last threw an exception off its native stack, or 0 */
+    uint64_t owner;      /* see reuse.c */
+    char born[WTM_NAME_BYTES]; /* name at the first event: a pattern where several names share the block */
+    uint64_t owners;     /* threads that have had it so far */
     uint64_t mover; /* block of the thread that moves or adopts records here, or 0; see records.c */
 };
 

@@ -88,7 +88,7 @@ static void open_profile(void)
         return;
     if (problem)
         wtm_log("WTM_OUT=", path, ": cannot be created (",
-                problem == -17 ? "something that is no plain file has that name" :
+                problem == -17 ? "something that is no profile has that name; remove it, or name another" :
                 problem == -2 ? "no such directory" :
                 problem == -28 ? "no room, or a limit on file sizes" :
                 problem == -13 ? "permission denied" : "the system refused", "); the profile is kept in memory");

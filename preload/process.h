@@ -12,6 +12,7 @@ struct wtm_process {
     uint32_t forked; /* 1: we came from a fork of a timed process */
     uint32_t parent;
     uint32_t sandboxed; /* 1: no system call but write may be made; see sandbox.h */
+    uint32_t nameless;  /* 1: threads may not ask for their names */
     uint32_t tsc_off;   /* 1: some thread must not read the TSC (PR_SET_TSC) */
     uint32_t gates_asked; /* by set_gates() in install.c: by how many, since it was last at rest */
     uint32_t installer;   /* thread that changes what is timed right now, or 0 */

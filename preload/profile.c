@@ -201,13 +201,30 @@ void *wtm_profile_at(uint64_t offset)
     return NULL;
 }
 
-/* A new file; an old one of the same name is unlinked, never truncated: another process may have it mapped. */
+/* Somebody's source or database, named by mistake, is not ours to replace. An empty file is what mktemp makes. 0 or negative errno. */
+static int may_replace(const char *path, const struct stat *st)
+{
+    char magic[8] = {0};
+    if (!S_ISREG(st->st_mode))
+        return -17; /* EEXIST */
+    if (!st->st_size)
+        return 0;
+    long fd = wtm_sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+    if (wtm_sys_failed(fd))
+        return (int)fd;
+    long got = wtm_sys_read((int)fd, magic, sizeof magic);
+    wtm_sys_close((int)fd);
+    return got == (long)sizeof magic && !memcmp(magic, WTM_PROFILE_MAGIC, sizeof magic) ? 0 : -17;
+}
+
+/* A new file; an old profile of the same name is unlinked, never truncated: another process may have it mapped. */
 static int open_file(const char *path)
 {
     struct stat st;
     if (!wtm_sys_failed(wtm_syscall3(SYS_lstat, (long)path, (long)&st, 0))) {
-        if (!S_ISREG(st.st_mode))
-            return -17; /* EEXIST */
+        int problem = may_replace(path, &st);
+        if (problem)
+            return problem;
         long gone = wtm_syscall3(SYS_unlink, (long)path, 0, 0);
         if (wtm_sys_failed(gone))
             return (int)gone;
@@ -465,6 +482,7 @@ int wtm_profile_thread(struct wtm_thread *thread)
     chunk->tid = thread->tid;
     chunk->epoch = thread->epoch;
     chunk->seen_ticks = wtm_clock_ticks();
+    memcpy(chunk->name, thread->born, sizeof chunk->name);
     thread->index = chunk->index;
     wtm_profile_publish(chunk, WTM_CHUNK_THREAD);
     thread->shared = chunk;

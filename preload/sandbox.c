@@ -71,6 +71,7 @@ static const struct need {
     CALL(getppid, 0),
     CALL(nanosleep, AN_ADDRESS, 0),
     CALL(prctl, PR_GET_TSC, AN_ADDRESS, 0),
+    CALL(prctl, PR_GET_NAME, AN_ADDRESS, 0),
     CALL(write, FD, AN_ADDRESS, 0),
 };
 
@@ -92,12 +93,18 @@ static int copy_from(uintptr_t from, void *to, size_t bytes)
 }
 
 struct judgement {
-    int installs, all, write; /* will be installed; all that we use is allowed; write is */
+    int installs, all, write, name; /* will be installed; all that we use is allowed; write is; asking for a thread's name is */
 };
+
+/* One can do without names. */
+static int is_for_name(const struct seccomp_data *call)
+{
+    return call->nr == SYS_prctl && call->args[0] == PR_GET_NAME;
+}
 
 static struct judgement judge_filter(uintptr_t program)
 {
-    struct judgement worst = {1, 0, 1}, none = {0, 1, 1};
+    struct judgement worst = {1, 0, 1, 0}, none = {0, 1, 1, 1};
     struct sock_fprog head;
     int problem = copy_from(program, &head, sizeof head);
     if (problem == -14) /* EFAULT: the kernel will say the same; so programs ask whether it knows filters */
@@ -111,14 +118,17 @@ static struct judgement judge_filter(uintptr_t program)
     if (wtm_sys_failed(at))
         return worst;
     struct sock_filter *filter = (struct sock_filter *)at;
-    struct judgement result = {1, 1, 1};
+    struct judgement result = {1, 1, 1, 1};
     problem = copy_from((uintptr_t)head.filter, filter, bytes);
     if (problem) {
         result = problem == -14 ? none : worst;
     } else {
         const struct seccomp_data writing = {.nr = SYS_write, .args = {(uint64_t)wtm_log_descriptor(), AN_ADDRESS, 1000}};
         for (size_t i = 0; i < sizeof used / sizeof *used; i++)
-            result.all &= allows(filter, head.len, &used[i].data);
+            if (is_for_name(&used[i].data))
+                result.name = allows(filter, head.len, &used[i].data);
+            else
+                result.all &= allows(filter, head.len, &used[i].data);
         result.write = allows(filter, head.len, &writing);
         result.all &= result.write;
     }
@@ -149,9 +159,11 @@ void wtm_sandbox_enter(uint64_t mode, uintptr_t program)
     static uint32_t entering;
     if (!wtm_process.ready || wtm_process.sandboxed || __atomic_exchange_n(&entering, 1, __ATOMIC_ACQUIRE))
         return;
-    struct judgement judged = {1, 0, 1};
+    struct judgement judged = {1, 0, 1, 0};
     if (mode == SECCOMP_MODE_FILTER)
         judged = judge_filter(program);
+    if (judged.installs && !judged.name)
+        wtm_process.nameless = 1;
     if (judged.installs && !judged.all) {
         wtm_thread_sync(); /* its block, and in a child of fork its profile */
         if (wtm_profile_header()) {

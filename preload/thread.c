@@ -7,6 +7,9 @@
 #include "preload/cputime.h"
 #include "preload/profile.h"
 #include "preload/records.h"
+#include "preload/reuse.h"
+#include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* A block is one mapping: this struct's page, the edge table, the records, the locals. Only touched pages cost memory;
@@ -124,15 +127,6 @@ static struct wtm_thread *make_block(void)
     return thread;
 }
 
-/* Threads have unique thread pointers while they live: a block with ours belonged to a thread that has ended. */
-static struct wtm_thread *find_block(uint64_t fs_base)
-{
-    for (struct wtm_thread *t = wtm_threads; t; t = t->next)
-        if (t->fs_base == fs_base)
-            return t;
-    return NULL;
-}
-
 static void publish_block(struct wtm_thread *thread)
 {
     struct wtm_thread *head = __atomic_load_n(&wtm_threads, __ATOMIC_ACQUIRE);
@@ -180,6 +174,8 @@ static void start_anew(struct wtm_thread *thread)
     thread->edge_chunk = NULL;
     thread->shared = NULL;
     thread->tid = own_tid();
+    wtm_reuse_own(thread, thread->tid);
+    thread->owners = 1;
     wtm_cpu_attach(thread);
 }
 
@@ -224,20 +220,26 @@ static struct wtm_thread *take_spare(void)
 
 static struct wtm_thread *adopt_block(void)
 {
-    struct wtm_thread *thread = find_block(thread_pointer());
-    if (thread) {
-        if (thread->epoch != wtm_hot.epoch)
-            wtm_cells_reset(thread);
-        wtm_records_abandon(thread);
-        thread->busy = 0;
-        set_owner(thread);
-    } else {
+    char name[WTM_NAME_BYTES];
+    wtm_name_own(name);
+    struct wtm_thread *thread = wtm_reuse_block(thread_pointer(), name);
+    int is_new = !thread;
+    if (is_new) {
         thread = wtm_process.sandboxed ? take_spare() : make_block();
         if (!thread)
             return NULL;
-        set_owner(thread);
-        publish_block(thread);
+        memcpy(thread->born, name, sizeof name);
     }
+    thread->owners++;
+    set_owner(thread);
+    if (thread->shared) {
+        thread->shared->tid = thread->tid;
+        thread->shared->ended = 0;
+        wtm_name_set(thread, name);
+    }
+    wtm_reuse_own(thread, thread->tid);
+    if (is_new)
+        publish_block(thread);
     return thread;
 }
 
@@ -279,17 +281,42 @@ struct wtm_thread *wtm_thread_sync(void)
 
 void wtm_threads_bury(const struct wtm_thread *own)
 {
-    for (struct wtm_thread *t = wtm_threads; t && !wtm_process.sandboxed; t = t->next) {
-        if (t == own || t->ended || !wtm_records_open(t))
+    for (struct wtm_thread *t = wtm_threads; t && !wtm_process.sandboxed; t = t->next)
+        if (t != own && !t->ended && wtm_records_open(t))
+            wtm_reuse_bury(t);
+}
+
+/* "/proc/self/task/4242/comm" */
+static int open_name(uint32_t tid)
+{
+    char path[48] = "/proc/self/task/", digits[12];
+    size_t used = strlen(path), n = sizeof digits;
+    do
+        digits[--n] = (char)('0' + tid % 10);
+    while (tid /= 10);
+    memcpy(path + used, digits + n, sizeof digits - n);
+    used += sizeof digits - n;
+    memcpy(path + used, "/comm", sizeof "/comm");
+    return (int)wtm_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+void wtm_threads_name(void)
+{
+    enum { MOST = 4096 };
+    unsigned count = 0;
+    for (struct wtm_thread *t = wtm_threads; t && count < MOST && !wtm_process.sandboxed && !wtm_process.nameless; t = t->next) {
+        char name[WTM_NAME_BYTES + 1] = {0};
+        if (t->ended || !t->tid || !t->shared)
             continue;
-        if (wtm_syscall3(SYS_tgkill, wtm_process.pid, t->tid, 0) != -3 /* ESRCH */)
+        count++;
+        int fd = open_name(t->tid);
+        if (fd < 0)
             continue;
-        if (t->epoch != wtm_hot.epoch)
-            wtm_cells_reset(t);
-        wtm_records_abandon(t);
-        t->ended = 1;
-        if (t->shared)
-            t->shared->ended = 1;
+        long got = wtm_sys_read(fd, name, sizeof name - 1);
+        wtm_sys_close(fd);
+        if (got > 0 && name[got - 1] == '\n')
+            name[got - 1] = 0;
+        wtm_name_set(t, name);
     }
 }
 

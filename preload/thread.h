@@ -21,6 +21,9 @@ void wtm_threads_stock(unsigned count) WTM_HIDDEN;
 /* At the end: which threads but `own` are gone; their open calls are closed as abnormal. Uses tgkill(…, 0). */
 void wtm_threads_bury(const struct wtm_thread *own) WTM_HIDDEN;
 
+/* At a table: threads that live get the names that they have now. */
+void wtm_threads_name(void) WTM_HIDDEN;
+
 /* Our own code runs on this thread until unmuted: calls of timed functions pass through uncounted. Nests. */
 struct wtm_thread *wtm_mute(void) WTM_HIDDEN;
 void wtm_unmute(struct wtm_thread *before) WTM_HIDDEN;

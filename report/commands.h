@@ -7,11 +7,16 @@
 
 extern const struct wtm_command wtm_command_run;
 extern const struct wtm_command wtm_command_report;
+extern const struct wtm_command wtm_command_info;
 extern const struct wtm_command wtm_command_list;
 extern const struct wtm_command wtm_command_top;
 extern const struct wtm_command wtm_command_clock;
 extern const struct wtm_command wtm_command_arm, wtm_command_reset, wtm_command_disarm, wtm_command_dump;
 
 extern const struct wtm_command wtm_command_time, wtm_command_untime;
+extern const struct wtm_command wtm_command_completion;
+
+extern const struct wtm_command *const wtm_commands[];
+extern const size_t wtm_command_count;
 
 #endif

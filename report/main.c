@@ -5,13 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct wtm_command *const commands[] = {&wtm_command_run, &wtm_command_report,
-                                                     &wtm_command_list, &wtm_command_top,
-                                                     &wtm_command_arm, &wtm_command_reset,
-                                                     &wtm_command_disarm, &wtm_command_dump,
-                                                     &wtm_command_time, &wtm_command_untime,
-                                                     &wtm_command_clock};
-enum { COMMANDS = sizeof commands / sizeof *commands };
+const struct wtm_command *const wtm_commands[] = {&wtm_command_run,    &wtm_command_report,
+                                                  &wtm_command_list,   &wtm_command_info,
+                                                  &wtm_command_top,    &wtm_command_arm,
+                                                  &wtm_command_reset,  &wtm_command_disarm,
+                                                  &wtm_command_dump,   &wtm_command_time,
+                                                  &wtm_command_untime, &wtm_command_clock,
+                                                  &wtm_command_completion};
+enum { COMMANDS = sizeof wtm_commands / sizeof *wtm_commands };
+const size_t wtm_command_count = COMMANDS;
 
 static void help(void)
 {
@@ -23,13 +25,16 @@ static void help(void)
            "                                        the table comes when it ends\n"
            "  wtm report wtm.PID.prof               the table again, from the profile that was saved\n"
            "  wtm list ./app                        what can be timed in ./app, what not and why\n"
+           "  wtm top $(pidof app)                  the table of a running ./app, refreshed\n"
+           "  wtm reset $(pidof app)                counts from zero; also arm, disarm, dump\n"
            "\n"
            "Commands:\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-10s %s\n", wtm_commands[i]->name, wtm_commands[i]->summary);
     printf("\n"
-           "wtm COMMAND --help tells the options of each. What can stand for a function (globs,\n"
-           "library:name, C++ names, addresses) is in libwtmtime(7).\n"
+           "wtm COMMAND --help tells the options of each, libwtmtime(7) all settings. What can stand\n"
+           "for a function: name, glob*, /regex/, lib.so:name, main:name (the program itself), C++ and\n"
+           "Rust names as people write them, 0x401234=handle; !pattern takes out again.\n"
            "\n"
            "Exit status: 0 done; 1 done, and the answer is no (nothing was called, nothing can be\n"
            "timed); 2 wrong usage; 3 a file could not be read or written. wtm run: that of the\n"
@@ -40,7 +45,7 @@ static int unknown(const char *name)
 {
     fprintf(stderr, "wtm: no command '%s'; there are:", name);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(stderr, " %s", commands[i]->name);
+        fprintf(stderr, " %s", wtm_commands[i]->name);
     fprintf(stderr, " (wtm --help tells more)\n");
     return WTM_EXIT_USAGE;
 }
@@ -48,8 +53,8 @@ static int unknown(const char *name)
 static const struct wtm_command *find(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++)
-        if (!strcmp(commands[i]->name, name))
-            return commands[i];
+        if (!strcmp(wtm_commands[i]->name, name))
+            return wtm_commands[i];
     return NULL;
 }
 

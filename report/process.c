@@ -186,8 +186,28 @@ static int complain(const struct wtm_process_view *view, const char *command, in
                                                                  : strerror(error));
 }
 
+/* Whoever started `wtm run` in the background has its number, and means the program that it runs. That one's, or 0. */
+static pid_t program_of_run(pid_t pid)
+{
+    char path[64];
+    struct stat theirs, ours;
+    int children[2], found = 0;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    if (stat(path, &theirs) || stat("/proc/self/exe", &ours) || theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev)
+        return 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file) {
+        found = fscanf(file, "%d %d", &children[0], &children[1]);
+        fclose(file);
+    }
+    return found == 1 ? (pid_t)children[0] : 0;
+}
+
 int wtm_process_open(struct wtm_process_view *view, pid_t pid, const char *command)
 {
+    pid_t program = program_of_run(pid);
+    pid = program ? program : pid;
     struct wtm_process_state state;
     *view = (struct wtm_process_view){.pid = pid, .inner_pid = pid, .handle = -1, .profile = -1};
     view->handle = (int)syscall(SYS_pidfd_open, pid, 0); /* before anything is looked at */

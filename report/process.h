@@ -18,7 +18,8 @@ struct wtm_process_view {
     char name[32];
 };
 
-/* 0, or WTM_EXIT_INPUT after a message that begins "wtm COMMAND: PID: ". Also 0 without library or profile. */
+/* 0, or WTM_EXIT_INPUT after a message that begins "wtm COMMAND: PID: ". Also 0 without library or profile. The number of a
+ * `wtm run` stands for the program that it runs. */
 int wtm_process_open(struct wtm_process_view *view, pid_t pid, const char *command);
 void wtm_process_close(struct wtm_process_view *view);
 /* Looks again for a profile of its own, when it had its parent's. */

@@ -179,7 +179,7 @@ def _(t):
 def _(t):
     program = t.build('pressed.c', '-pthread')
     os.symlink('/etc/hostname', t.folder + '/link')
-    places = {t.folder + '/link': 'no plain file', '/proc/wtm.prof': 'cannot be created'}
+    places = {t.folder + '/link': 'is no profile', '/proc/wtm.prof': 'cannot be created'}
     before = open('/etc/hostname', 'rb').read()
     for number, (place, word) in enumerate(places.items()):
         run = t.run([program, 'nothing', '500'], 'work', t.sub(str(number)), env={'WTM_OUT': place, 'WTM_TABLE': None})

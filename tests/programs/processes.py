@@ -260,3 +260,18 @@ def _(t):
     for path in bad:
         expect(path.encode() in done.stderr, f'{path} is not named: {done.stderr}')
     expect(b'40 of 44' in done.stderr, done.stderr)
+
+
+@SUITE.test('the process id of a wtm run in the background stands for its program: report, info, top, disarm, arm, reset, dump')
+def _(t):
+    with start(t, '-t', 'work', '--', people(t), 'c25', 's') as child:
+        expect_equal(child.stdout.readline(), 'ready\n', 'the program is there')
+        expect_equal(report(t, str(child.pid))[1]['functions'][0]['calls'], 25, 'calls by wtm report')
+        for command in ('info', 'disarm', 'arm', 'dump', 'reset'):
+            done = t.tools.command(command, str(child.pid), check=False)
+            expect_equal(done.returncode, 0, f'status of wtm {command} ({done.stderr.decode()})')
+            expect(b'people' in done.stdout, f'wtm {command}: {done.stdout}')
+        expect(b'people' in t.tools.command('top', '-n', '1', str(child.pid)).stdout, 'wtm top')
+        os.kill(child.pid, signal.SIGTERM)
+        status, _, err = finish(child)
+    expect_equal((status, err.count('wtm: clock')), (3, 1), f'status; the table on demand and no call since\n{err}')
