@@ -25,28 +25,29 @@ OWN char *strcpy(char *to, const char *from);
 OWN char *strcat(char *to, const char *from);
 OWN char *strncat(char *to, const char *from, size_t most);
 
-/* Libraries linked into ours name these as their default allocators. They are given others, and never reach libc's. */
-OWN void *malloc(size_t bytes);
-OWN void *calloc(size_t count, size_t bytes);
-OWN void *realloc(void *old, size_t bytes);
-OWN void free(void *old);
+/* Libraries linked into ours name these as their default allocators. They are given others, and never reach libc's.
+ * By the linker's --wrap: a symbol of ours called malloc is the one that gdb would call for strings at its prompt. */
+OWN void *__wrap_malloc(size_t bytes);
+OWN void *__wrap_calloc(size_t count, size_t bytes);
+OWN void *__wrap_realloc(void *old, size_t bytes);
+OWN void __wrap_free(void *old);
 
-void *malloc(size_t bytes)
+void *__wrap_malloc(size_t bytes)
 {
     return NULL;
 }
 
-void *calloc(size_t count, size_t bytes)
+void *__wrap_calloc(size_t count, size_t bytes)
 {
     return NULL;
 }
 
-void *realloc(void *old, size_t bytes)
+void *__wrap_realloc(void *old, size_t bytes)
 {
     return NULL;
 }
 
-void free(void *old)
+void __wrap_free(void *old)
 {
 }
 

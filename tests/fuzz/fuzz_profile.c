@@ -63,10 +63,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct wtm_profile profiles[2] = {{.base = copy, .bytes = bytes}, {.base = copy, .bytes = bytes}};
     const char *reason;
     int refused = wtm_profile_check(&profiles[0], &reason);
-    for (size_t count = 1; count <= 2; count++) {
+    for (size_t round = 0; round < 4; round++) { /* alone and beside itself, whole and split */
+        size_t count = 1 + round % 2;
+        unsigned by = round < 2 ? 0 : bytes >= WTM_PROFILE_HEADER_BYTES ? 1 + copy[WTM_PROFILE_HEADER_BYTES - 1] % 31u : 31;
+        profiles[0].gone = profiles[1].gone = (unsigned)(bytes / 64 % 2);
         struct wtm_arena arena = {.limit_bytes = 512 << 20};
         struct wtm_summary summary;
-        int result = wtm_summary_build(&summary, profiles, count, 1, &arena);
+        int result = wtm_summary_build_by(&summary, profiles, count, 1, by, &arena);
         if (!result != !refused)
             abort();
         if (!result) {

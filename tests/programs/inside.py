@@ -6,7 +6,7 @@ import subprocess
 
 from suite.registry import Suite
 from suite.results import Skipped, expect, expect_equal
-from suite.target import ROOT
+from suite.target import ROOT, need
 
 SUITE = Suite('programs')
 
@@ -120,3 +120,25 @@ def _(t):
         file.write('#include <wtmtime.h>\nint main(void) { return wtmtime_arm() == -ENOSYS ? 0 : 1; }\n')
     subprocess.run(['gcc', '-std=c99', '-Wall', '-Werror', source, *flags, '-o', source[:-2]], check=True)
     expect_equal(subprocess.run([source[:-2]], check=False).returncode, 0, 'status of a program built so')
+
+
+@SUITE.test('from gdb: time, reset, disarm, arm, dump and untime by calls, in a library with debug information and in a stripped one')
+def _(t):
+    gdb, program = need('gdb'), t.build('plain.c', '-g')
+    stripped = f'{t.folder}/libwtmtime.so'
+    subprocess.run(['strip', '-o', stripped, t.tools.lib], check=True)
+    for name, lib, cast in (('plain', t.tools.lib, ''), ('stripped', stripped, '(int)')):
+        folder = t.sub(name)
+        calls = ['break alphabet', 'run', *(f'print {cast}wtmtime_{call}' for call in (
+            'dump()', 'reset()', 'time("beta")', 'disarm()', 'arm()', 'untime("alpha")', 'time("nothing")')), 'delete', 'continue']
+        argv = [gdb, '-q', '-nx', '-batch', '-ex', 'set startup-with-shell off', '-ex', f'set environment LD_PRELOAD {lib}',
+                '-ex', 'set environment WTM_TIME alpha', '-ex', f'set environment WTM_OUT {folder}/out.%p.prof',
+                '-ex', f'set environment WTM_TABLE {folder}/table']
+        for call in calls:
+            argv += ['-ex', call]
+        run = t.run([*argv, '--args', program, '10', '20', '3'], folder=folder)
+        expect_equal(re.findall(r'^\$\d+ = (-?\d+)', run.out, re.M), ['0', '0', '1', '0', '0', '1', '-2'], f'results of the calls ({run.out[-900:]}{run.err})')
+        expect('exited normally' in run.out, f'the program did not end well: {run.out[-600:]}')
+        with open(f'{folder}/table', encoding='utf-8') as file:
+            text = file.read()
+        expect_equal(re.findall(r'^(beta|alpha) +(\d+) ', text, re.M), [('alpha', '10'), ('beta', '3')], f'rows of two tables:\n{text}')
