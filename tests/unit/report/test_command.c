@@ -271,7 +271,7 @@ Test(command, manual)
     setenv("manual", WTM_MANUAL, 1);
     cr_assert_eq(
         shell("$wtm run --help | grep -o -- '--[a-z]\\+' | sort -u > /tmp/wtm-helped.$$; "
-              "for c in report list info completion top arm reset disarm dump; do $wtm $c --help; done | grep -o -- '--[a-z]\\+' | sort -u >> "
+              "for c in report list info completion clock time untime top arm reset disarm dump; do $wtm $c --help; done | grep -o -- '--[a-z]\\+' | sort -u >> "
               "/tmp/wtm-helped.$$; "
               "{ sort -u /tmp/wtm-helped.$$; echo --version; } | grep -v fast | sort > /tmp/wtm-help.$$; "
               "sed 's/\\\\-/-/g' \"$manual\" | grep -o -- '--[a-z]\\+' | grep -v fast | sort -u | "
