@@ -255,7 +255,7 @@ Test(command, report, .init = enter_directory, .fini = leave_directory)
     cr_assert_eq(shell("$wtm --help"), 0);
     cr_assert(strstr(output, "Start here"));
     cr_assert_eq(shell("$wtm --version"), 0);
-    for (const char *const *name = (const char *const[]){"run", "report", "list", "info", "top", "arm", "reset", "disarm", "dump", "completion", NULL}; *name; name++) {
+    for (const char *const *name = (const char *const[]){"run", "report", "list", "info", "top", "clock", "arm", "reset", "disarm", "dump", "completion", NULL}; *name; name++) {
         char line[64];
         snprintf(line, sizeof line, "$wtm %s --help", *name);
         cr_assert_eq(shell(line), 0);
@@ -271,7 +271,7 @@ Test(command, manual)
     setenv("manual", WTM_MANUAL, 1);
     cr_assert_eq(
         shell("$wtm run --help | grep -o -- '--[a-z]\\+' | sort -u > /tmp/wtm-helped.$$; "
-              "for c in report list info completion top arm reset disarm dump; do $wtm $c --help; done | grep -o -- '--[a-z]\\+' | sort -u >> "
+              "for c in report list info completion top clock arm reset disarm dump; do $wtm $c --help; done | grep -o -- '--[a-z]\\+' | sort -u >> "
               "/tmp/wtm-helped.$$; "
               "{ sort -u /tmp/wtm-helped.$$; echo --version; } | grep -v fast | sort > /tmp/wtm-help.$$; "
               "sed 's/\\\\-/-/g' \"$manual\" | grep -o -- '--[a-z]\\+' | grep -v fast | sort -u | "
