@@ -23,7 +23,7 @@ static const struct wtm_option options[] = {
     {'q', "quick", WTM_OPTION_FLAG, FIELD(quick), NULL, "in 0.2 s instead of 2; bounds are somewhat wider"},
     {0, "json", WTM_OPTION_FLAG, FIELD(json), NULL, "as JSON (schema wtm-clock/1)"},
     {0, "rate", WTM_OPTION_TEXT, FIELD(rate), "SECONDS",
-     "also the rate by each of the kernel's clocks over so long (0.1 to 86400)"},
+     "also the rate by each of the kernel's clocks\nover so long (0.1 to 86400)"},
     {0, "tolerate", WTM_OPTION_NUMBER, FIELD(tolerate), "TICKS", "a shift between CPUs up to this is no fault (default 0)"},
     {0, "weight", WTM_OPTION_NUMBER, FIELD(weight), "N",
      "changes between two CPUs that must have been seen before\nthey are called sound (default 100; a fault needs one)"},

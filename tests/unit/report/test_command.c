@@ -255,7 +255,7 @@ Test(command, report, .init = enter_directory, .fini = leave_directory)
     cr_assert_eq(shell("$wtm --help"), 0);
     cr_assert(strstr(output, "Start here"));
     cr_assert_eq(shell("$wtm --version"), 0);
-    for (const char *const *name = (const char *const[]){"run", "report", "list", "info", "top", "arm", "reset", "disarm", "dump", "completion", NULL}; *name; name++) {
+    for (const char *const *name = (const char *const[]){"run", "report", "list", "info", "top", "clock", "arm", "reset", "disarm", "dump", "completion", NULL}; *name; name++) {
         char line[64];
         snprintf(line, sizeof line, "$wtm %s --help", *name);
         cr_assert_eq(shell(line), 0);
