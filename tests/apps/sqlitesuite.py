@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import threading
 
 from apps import outcomes, source
 from suite.registry import Context
@@ -19,14 +20,22 @@ FILES = """select1 select2 select3 select4 select6 insert insert2 where where2 w
     snapshot malloc3 crash ioerr""".split()
 
 
+_lock = threading.Lock()
+
+
 def prepare(tools):
+    with _lock:
+        return build(tools)
+
+
+def build(tools):
     root = source.fetch(tools, 'sqlite3')
-    build = os.path.join(root, 'build-wtm')
-    fixture = os.path.join(build, 'testfixture')
+    folder = os.path.join(root, 'build-wtm')
+    fixture = os.path.join(folder, 'testfixture')
     if not os.path.exists(fixture):
-        os.makedirs(build, exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
         for step in ('../configure --enable-all --with-tcl=/usr/lib/tcl8.6 CFLAGS=-O1', 'make testfixture sqlite3'):
-            done = subprocess.run(step, shell=True, cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            done = subprocess.run(step, shell=True, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             if done.returncode:
                 raise Skipped(f'{step}: {done.stdout.decode(errors="replace")[-300:]} (tcl-dev and zlib1g-dev are needed)')
     return root, fixture
