@@ -29,7 +29,9 @@ def fetch(tools, package):
         os.makedirs(os.path.join(folder, 'lists', 'partial'), exist_ok=True)
         places = _run([need('apt-get'), 'indextargets', '--format', '$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)',
                        'Created-By: Packages'], folder)
-        lines = [f'deb-src {line.rsplit(" ", 1)[0]}' for line in places.splitlines() if line.endswith(' main Debian')]
+        # The release itself, without its updates: these may lack their sources, and upstream's tests are the same.
+        lines = [f'deb-src {line.rsplit(" ", 1)[0]}' for line in places.splitlines()
+                 if line.endswith(' main Debian') and '-' not in line.split()[1]]
         if not lines:
             raise Skipped('this machine has no Debian mirror to take sources from')
         with open(os.path.join(folder, 'sources.list'), 'w', encoding='utf-8') as file:

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import threading
 
 from apps import outcomes, source
 from suite.registry import Context
@@ -14,19 +15,27 @@ FILES = """select1 select2 select3 select4 select6 insert insert2 where where2 w
     vacuum2 trigger1 trigger2 index index2 pragma attach attach2 backup thread001 thread002 sort sort2 like printf func types types2
     expr window1 window2 json101 json103 date alter autovacuum blob btree01 capi2 capi3 collate1 conflict corrupt delete distinct
     e_expr e_select enc2 exists fts3aa fts3query fkey1 fkey2 hook incrblob in intpkey journal1 lock main memdb misc1 misc2 mmap1
-    notnull null pager1 quick rowid savepoint schema shared shared2 table tclsqlite tempdb temptable unique update upsert1 utf16align
+    notnull null pager1 rowid savepoint schema shared shared2 table tclsqlite tempdb temptable unique update upsert1 utf16align
     view vtab1 vtab2 with1 with2 without_rowid1 zeroblob shell1 shell4 rowvalue returning1 nulls1 percentile spellfix zipfile
     snapshot malloc3 crash ioerr""".split()
 
 
+_lock = threading.Lock()
+
+
 def prepare(tools):
+    with _lock:
+        return build(tools)
+
+
+def build(tools):
     root = source.fetch(tools, 'sqlite3')
-    build = os.path.join(root, 'build-wtm')
-    fixture = os.path.join(build, 'testfixture')
+    folder = os.path.join(root, 'build-wtm')
+    fixture = os.path.join(folder, 'testfixture')
     if not os.path.exists(fixture):
-        os.makedirs(build, exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
         for step in ('../configure --enable-all --with-tcl=/usr/lib/tcl8.6 CFLAGS=-O1', 'make testfixture sqlite3'):
-            done = subprocess.run(step, shell=True, cwd=build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            done = subprocess.run(step, shell=True, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             if done.returncode:
                 raise Skipped(f'{step}: {done.stdout.decode(errors="replace")[-300:]} (tcl-dev and zlib1g-dev are needed)')
     return root, fixture

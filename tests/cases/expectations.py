@@ -63,6 +63,15 @@ def one_or_four_rows(report, run):
     return []
 
 
+def a_row_a_file(name, *counts):
+    """One row for each file that a function was loaded from, with these calls in the order of the files' names."""
+    def check(report, run):
+        seen = [(row['module'], row['calls'], row['open']) for row in report.rows(name)]
+        wanted = [(number, 0) for number in counts]
+        return [] if [row[1:] for row in sorted(seen)] == wanted else [f'{name}: rows {seen}, expected calls and open {wanted}']
+    return check
+
+
 def one_body(report, run):
     """48: one row of 600 that knows its other names, or the same 600 under each name."""
     rows = report.rows('real_fn', 'strong_alias', 'weak_alias')
@@ -197,6 +206,7 @@ EXPECTATIONS = {
         either(refused('setcontext'), unreturned('setcontext', 400)), either(refused('fork'), calls('fork', 20))]),
     '62': dict(expect=all_of('opener', 20) + [both_or_neither]),
     '66': dict(expect=[either(refused('memcpy', 'BRANCH_INSIDE', aliases=MEMCPY), between('memcpy', 2000, aliases=MEMCPY))]),
+    '67': dict(expect=all_of('host', 40) + [a_row_a_file('plug', 400, 120), a_row_a_file('pin', 40, 80)]),
 }
 
 for _entry in EXPECTATIONS.values():
