@@ -4,8 +4,8 @@
 
   main.py [--build DIR] [--only SUITE[,SUITE]] [--match WORD] [--clock CLOCK] [--full] [--tap] [--verbose]
 
-Suites: build, unit, lint, cases, programs, unwind, stacks, loading, clocked, differential, apps, fuzz, clang, sanitize
-(with --full). Without --only: all of them, in this order."""
+Suites: build, unit, lint, cases, programs, unwind, stacks, loading, clocked, differential, apps, fuzz, clang; threads and
+sanitize (with --full). Without --only: all of them, in this order."""
 import argparse
 import os
 import sys
@@ -106,6 +106,12 @@ def suite_clang(results, options, tools):
     results.run_all(select([(f"{name}, library by clang", test) for name, test in tests], options.match), WORKERS)
 
 
+def suite_threads(results, options, tools):
+    """Only with --full: what many threads share, with the thread sanitizer."""
+    from threads import checks
+    results.run_all(select(checks.tests(tools), options.match))
+
+
 def suite_sanitize(results, options, tools):
     """Only with --full: unit and golden tests with the address and undefined behaviour sanitizers, by both compilers."""
     for compiler in ('gcc', 'clang'):
@@ -120,13 +126,13 @@ def suite_sanitize(results, options, tools):
 SUITES = {'build': suite_build, 'unit': suite_unit, 'lint': suite_lint, 'cases': suite_cases,
           'programs': suite_programs, 'unwind': suite_unwind, 'stacks': suite_stacks, 'loading': suite_loading, 'clocked': suite_clocked,
           'differential': suite_differential, 'apps': suite_apps, 'fuzz': suite_fuzz, 'clang': suite_clang,
-          'sanitize': suite_sanitize}
+          'threads': suite_threads, 'sanitize': suite_sanitize}
 
 
 def main():
     options = arguments()
     chosen = [name for name in options.only.split(',') if name] or [
-        name for name in SUITES if name != 'sanitize' or options.full]
+        name for name in SUITES if name not in ('threads', 'sanitize') or options.full]
     unknown = [name for name in chosen if name not in SUITES]
     if unknown:
         sys.exit(f"no such suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")

@@ -261,7 +261,7 @@ Test(resolve, refusals)
         {"main", WTM_REFUSED_NONE},
         {"malloc", WTM_REFUSED_NONE},
         {"__vdso_time", WTM_REFUSED_VDSO},
-        {"time", WTM_REFUSED_VDSO},
+        {"libc.so.6:time", WTM_REFUSED_VDSO},
         {"_dl_map_object", WTM_REFUSED_LOADER},
         {"ld-linux-x86-64.so.2:_dl_map_object", WTM_REFUSED_NONE},
         {"ld-linux-x86-64.so.2:_dl_runtime_resolve*", WTM_REFUSED_OWN_CONVENTION},
