@@ -53,6 +53,10 @@ static uint64_t smallest_chunk(uint32_t type)
         return sizeof(struct wtm_switched);
     case WTM_CHUNK_EDGES:
         return sizeof(struct wtm_edges_chunk);
+    case WTM_CHUNK_SAMPLES:
+        return sizeof(struct wtm_samples);
+    case WTM_CHUNK_NOISE:
+        return sizeof(struct wtm_noise);
     case WTM_CHUNK_NOTE:
         return sizeof(struct wtm_text_chunk);
     default:

@@ -137,6 +137,8 @@ enum wtm_chunk_type {
     WTM_CHUNK_SWITCHED = 6,
     WTM_CHUNK_EDGES = 7,
     WTM_CHUNK_NOTE = 8, /* a warning for the report's reader: struct wtm_text_chunk */
+    WTM_CHUNK_SAMPLES = 9,
+    WTM_CHUNK_NOISE = 10,
 };
 
 struct wtm_chunk {
@@ -145,7 +147,12 @@ struct wtm_chunk {
     uint64_t bytes; /* whole chunk, a multiple of WTM_CHUNK_ALIGN */
 };
 
-enum wtm_function_flags { WTM_FUNCTION_UNLOADED = 1, WTM_FUNCTION_REFUSED = 2 };
+enum wtm_function_flags {
+    WTM_FUNCTION_UNLOADED = 1,
+    WTM_FUNCTION_REFUSED = 2,
+    WTM_FUNCTION_SUBTRACT = 4, /* its time was taken out of the functions around it (WTM_SUBTRACT) */
+    WTM_FUNCTION_HANDLER = 8,  /* a signal handler that was found by itself */
+};
 
 /* Strings of a chunk follow its struct, NUL-terminated, and are named by offset from the chunk's start; 0: none. */
 struct wtm_function_chunk {
@@ -225,7 +232,9 @@ struct wtm_cell {
     uint64_t switched;      /* offset of this cell's SWITCHED chunk, or 0 */
     uint64_t late;          /* closed calls of which the interval could not be known (other thread's clock, foreign stack) */
     uint64_t nested;        /* of `entered`: timed while an earlier call was open on the same stack (WTM_RECURSION=nest) */
-    uint64_t reserved[5];
+    uint64_t samples;       /* offset of its function's SAMPLES chunk, once one of its calls was to be kept; else 0 */
+    uint64_t noise;         /* offset of this cell's NOISE chunk, or 0 */
+    uint64_t reserved[3];
     struct wtm_stats steady;
 };
 /* calls = entered + recursive; open = entered - abnormal - steady.calls - switched.real.calls - late */
@@ -235,6 +244,39 @@ struct wtm_switched {
     uint32_t function, thread;
     uint64_t reserved[5];
     struct wtm_stats real, run;
+};
+
+/* What disturbed the calls of one function in one thread. `counted` calls were looked at one by one (WTM_NOISE); the others'
+ * faults and switches are not known. Ticks are corrected realtime of calls inside, of functions that were timed as well. */
+struct wtm_noise {
+    struct wtm_chunk chunk;
+    uint32_t function, thread;
+    uint64_t counted;
+    uint64_t minor_faults, major_faults; /* page faults; major ones read from a disk */
+    uint64_t waits, preemptions;         /* switches: the thread blocked; another one took the processor */
+    uint64_t migrated;                   /* calls that ended on another processor than they began on */
+    uint64_t taken_out;                  /* calls inside that WTM_SUBTRACT names, and their time, which is in no other number */
+    int64_t taken_out_ticks;
+    uint64_t handlers; /* signal handlers that ran inside, and their time, part of the call's unless it is taken out */
+    int64_t handler_ticks;
+    uint64_t reserved[3];
+};
+
+/* The first calls of one function to end, in all threads, in the order in which they ended. A place is taken by an atomic
+ * addition to `taken`, which goes on beyond `capacity`; `thread` is stored last, and a sample without one, or of an older
+ * epoch than the header's, is none. */
+#define WTM_SAMPLE_NO_RUNTIME INT64_MIN
+struct wtm_sample {
+    int64_t real, run; /* corrected ticks; run WTM_SAMPLE_NO_RUNTIME: not known */
+    uint32_t thread;
+    uint32_t epoch; /* lower half of the thread's */
+};
+struct wtm_samples {
+    struct wtm_chunk chunk;
+    uint32_t function;
+    uint32_t capacity;
+    uint64_t taken;
+    struct wtm_sample of[];
 };
 
 /* Who called whom: appended to, `count` stored last. An edge's key never changes. */

@@ -41,6 +41,7 @@ struct wtm_target {
     const char *mangled;      /* as in the table, NULL for a bare address */
     const char *aliases;      /* comma-separated other names of the same address, or NULL */
     const char *pattern;    /* the (first) pattern that named it, as written */
+    unsigned special;       /* for the caller's use; 0 */
     enum wtm_refusal refusal; /* decided by name, kind or place; NONE: up to the patcher */
 };
 

@@ -174,7 +174,8 @@ static int read_profile(struct wtm_builder *builder, const struct wtm_profile *p
     if (!builder->summary->header)
         return -ENOMEM;
     builder->rates[number] = (struct wtm_rate){view->rate.ns_per_tick, view->rate.to_ns,
-                                               view->header.cpu_source != WTM_CPU_OFF};
+                                               view->header.cpu_source != WTM_CPU_OFF,
+                                               view->header.cpu_source == WTM_CPU_RSEQ || view->header.cpu_source == WTM_CPU_PERF};
     if (view->rate.step_ns > builder->summary->granularity_ns)
         builder->summary->granularity_ns = view->rate.step_ns;
     double ratio = view->rate.ns_per_tick / builder->rates[0].ns_per_tick;
@@ -194,6 +195,10 @@ static int read_profile(struct wtm_builder *builder, const struct wtm_profile *p
     for (const struct wtm_chunk *chunk; !result && (chunk = wtm_walk_next(&walk));)
         if (walk.type == WTM_CHUNK_EDGES)
             wtm_summary_read_edges(builder, &walk, chunk);
+        else if (walk.type == WTM_CHUNK_NOISE)
+            wtm_summary_read_noise(builder, chunk);
+        else if (walk.type == WTM_CHUNK_SAMPLES)
+            result = wtm_summary_read_samples(builder, &walk, chunk);
     return result;
 }
 

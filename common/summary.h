@@ -57,6 +57,19 @@ struct wtm_caller {
     double realtime_ns;
 };
 
+/* What disturbed a function's calls. Of `counted` calls only (WTM_NOISE): faults, waits, preemptions, migrated. */
+struct wtm_row_noise {
+    uint64_t counted, minor_faults, major_faults, waits, preemptions, migrated;
+    uint64_t taken_out, handlers;     /* calls inside, of what WTM_SUBTRACT names; of signal handlers */
+    double taken_out_ns, handlers_ns; /* the first are in no other number of the row */
+    uint64_t switched;                /* calls during which the thread was switched out; 0 where that is not known apart */
+};
+
+/* One observation. */
+struct wtm_observation {
+    double real_ns, run_ns; /* run NaN: not known */
+};
+
 struct wtm_row {
     const char *name, *mangled, *module, *aliases; /* into the profile or the arena; never NULL but mangled, aliases */
     const char *label; /* the name, with its module where another row has the same name: tells rows apart */
@@ -69,6 +82,9 @@ struct wtm_row {
     double subtracted_ns;       /* all that was taken off the measured intervals */
     struct wtm_caller *callers; /* timed functions from which it was called, sorted by realtime */
     size_t caller_count;
+    struct wtm_row_noise noise;
+    struct wtm_sample_ref *samples, *last_samples; /* for wtm_row_samples(); NULL: none */
+    unsigned subtract, handler;     /* 1: WTM_SUBTRACT names it; a signal handler that was found by itself */
     unsigned ambiguous; /* 1: another row has the same name: show the module */
     const struct wtm_group *group; /* NULL: of all */
     uint32_t base;                 /* while building: the row of this function for all groups */
@@ -118,6 +134,10 @@ int wtm_summary_build(struct wtm_summary *summary, const struct wtm_profile *pro
 /* The same, a row for each function and each group of threads and processes by `by` (enum wtm_by) that called it. */
 int wtm_summary_build_by(struct wtm_summary *summary, const struct wtm_profile *profiles, size_t count, uint64_t now_ns,
                          unsigned by, struct wtm_arena *arena);
+
+/* The observations of a row's calls that were kept (WTM_SAMPLES), in the order in which the calls ended, process after
+ * process. `*of` is in the arena. 0 or -ENOMEM. */
+int wtm_row_samples(const struct wtm_row *row, struct wtm_observation **of, size_t *count, struct wtm_arena *arena);
 
 /* Functions of several profiles are one row when module, name and offset in the module are equal. Profiles whose clock
  * rates differ by more than 0.1 % (several hosts) are merged through finer buckets; percentiles keep their 3 %. */

@@ -49,7 +49,7 @@ enum wtm_cells_state { WTM_CELLS_UNKNOWN = 0, WTM_CELLS_COUNT = 1, WTM_CELLS_RES
 struct wtm_rate {
     double ns_per_tick;
     struct wtm_conversion to_ns;
-    unsigned has_runtime;
+    unsigned has_runtime, knows_switches; /* the second: calls without a switch are counted apart */
 };
 
 /* How many of each there is room for. A profile may be written while it is read: what was added since the
@@ -96,6 +96,9 @@ int wtm_summary_label(struct wtm_builder *builder);
 void wtm_summary_read_cell(struct wtm_builder *builder, const struct wtm_walk *walk,
                            const struct wtm_chunk *chunk);
 int wtm_summary_compute(struct wtm_builder *builder);
+/* summary_noise.c: adds what is told of disturbances; keeps where the samples are. */
+void wtm_summary_read_noise(struct wtm_builder *builder, const struct wtm_chunk *chunk);
+int wtm_summary_read_samples(struct wtm_builder *builder, const struct wtm_walk *walk, const struct wtm_chunk *chunk);
 /* summary_edges.c: likewise. `place`: by row, where sorting put it. */
 void wtm_summary_read_edges(struct wtm_builder *builder, const struct wtm_walk *walk,
                             const struct wtm_chunk *chunk);

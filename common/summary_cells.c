@@ -138,6 +138,7 @@ static void add_cell(struct work *work, struct wtm_row *row, const struct wtm_ce
         add_stats(&work->run, &cell->steady);
     if (ref->switched) {
         closed += ref->switched->real.calls;
+        row->noise.switched += rate->knows_switches ? ref->switched->real.calls : 0;
         add_stats(&work->real, &ref->switched->real);
         if (rate->has_runtime)
             add_stats(&work->run, &ref->switched->run);

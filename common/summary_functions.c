@@ -56,6 +56,8 @@ static void read_function(struct wtm_builder *builder, const struct wtm_walk *wa
         .address = chunk->address,
         .offset = chunk->offset,
         .size = chunk->size,
+        .subtract = (chunk->flags & WTM_FUNCTION_SUBTRACT) != 0,
+        .handler = (chunk->flags & WTM_FUNCTION_HANDLER) != 0,
     };
     row.name = row.name ? row.name : row.mangled ? row.mangled : "?";
     row.module = row.module ? row.module : "?";

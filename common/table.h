@@ -17,6 +17,7 @@ struct wtm_table_options {
     int verbose;         /* 1: also functions that were never called, all refusals, all callers */
     const char *program; /* name for the first line; NULL: header's */
     size_t top;          /* this many rows at most; 0: all */
+    unsigned outliers;   /* of samples: this many layers are taken away; 0: none */
     int all_callers;     /* 1: all callers, without the rest of `verbose` */
 };
 

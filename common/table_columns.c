@@ -2,19 +2,25 @@
  * The one column table: title, group, rank, and what a cell says. */
 #include "common/table_parts.h"
 
+/* What measuring was found to cost in it; what WTM_SUBTRACT took out is no cost. */
+static double cost_ns(const struct wtm_row *row)
+{
+    return row->subtracted_ns - row->noise.taken_out_ns;
+}
+
 double wtm_table_noise_ns(const struct wtm_summary *summary, const struct wtm_row *row)
 {
     double each = summary->inside_ns + summary->outside_ns,
            own = summary->spread_ns * (double)row->realtime.calls;
     double taken =
-        each > 0 ? row->subtracted_ns * summary->spread_ns / each : 0; /* with what nested calls cost */
+        each > 0 ? cost_ns(row) * summary->spread_ns / each : 0; /* with what nested calls cost */
     return taken > own ? taken : own;
 }
 
 /* Less than five times what was subtracted from it: a fault in the cost measured would show. */
 int wtm_table_near_noise(const struct wtm_summary *summary, const struct wtm_row *row, double ns)
 {
-    return row->realtime.calls && (ns < 5 * row->subtracted_ns || ns < 10 * wtm_table_noise_ns(summary, row));
+    return row->realtime.calls && (ns < 5 * cost_ns(row) || ns < 10 * wtm_table_noise_ns(summary, row));
 }
 
 static double step_ns(const struct wtm_summary *summary)

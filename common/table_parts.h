@@ -5,7 +5,13 @@
 
 #include "common/table.h"
 
-enum { WTM_TABLE_CELL = 160, WTM_TABLE_LABEL = 21, WTM_TABLE_MAX_COLUMNS = 24 };
+enum {
+    WTM_TABLE_CELL = 160,
+    WTM_TABLE_LABEL = 21,
+    WTM_TABLE_MAX_COLUMNS = 24,
+    WTM_SECTION_ENTRIES = 10,
+    WTM_SECTION_BYTES = 3072,
+};
 
 enum wtm_table_group { WTM_GROUP_NONE, WTM_GROUP_REALTIME, WTM_GROUP_RUNTIME };
 
@@ -50,7 +56,31 @@ void wtm_table_duration(struct wtm_text *text, double ns, double step_ns);
 void wtm_table_paragraph(struct wtm_text *text, const char *string, unsigned at, unsigned indent,
                          unsigned width);
 
-/* table_sections.c: the first lines, and what follows the rows. */
+/* A section's entries: the label stands before the first one only. */
+struct wtm_section {
+    struct wtm_table_layout *layout;
+    struct wtm_text *out;
+    const char *label;
+    size_t printed;
+    struct wtm_text line;
+    char buffer[WTM_SECTION_BYTES];
+};
+
+/* table_section.c */
+void wtm_section_begin(struct wtm_section *section, struct wtm_text *out, struct wtm_table_layout *layout,
+                       const char *label);
+/* Into the entry at hand: a function's name, cut where it is long; 21 calls, 1 call. */
+void wtm_section_name(struct wtm_section *section, const char *name);
+void wtm_section_number(struct wtm_text *line, uint64_t count, const char *what);
+/* The entry is complete. */
+void wtm_section_entry(struct wtm_section *section);
+/* `more`: entries that were left out. */
+void wtm_section_end(struct wtm_section *section, uint64_t more);
+
+/* table_noise.c: what disturbed the calls, and what was taken out of them. */
+void wtm_table_noise_sections(struct wtm_text *text, struct wtm_table_layout *layout);
+
+/* table_head.c and table_sections.c: the first lines, and what follows the rows. */
 void wtm_table_head(struct wtm_text *text, const struct wtm_table_layout *layout);
 void wtm_table_sections(struct wtm_text *text, struct wtm_table_layout *layout);
 

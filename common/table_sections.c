@@ -4,80 +4,7 @@
 #include "common/table_parts.h"
 #include <string.h>
 
-enum { LIST_LENGTH = 10, SENTENCE_BYTES = 3072, NAME_COLUMNS = 50 };
-
-/* A section's entries: the label stands before the first one only. */
-struct section {
-    struct wtm_table_layout *layout;
-    struct wtm_text *out;
-    const char *label;
-    size_t printed;
-    struct wtm_text line;
-    char buffer[SENTENCE_BYTES];
-};
-
-static void begin_section(struct section *section, struct wtm_text *out, struct wtm_table_layout *layout,
-                          const char *label)
-{
-    section->layout = layout;
-    section->out = out;
-    section->label = label;
-    section->printed = 0;
-    wtm_text_init(&section->line, section->buffer, sizeof section->buffer - 1, NULL, NULL);
-}
-
-static unsigned name_columns(const struct wtm_table_layout *layout)
-{
-    return layout->options->verbose || layout->options->wide ? 500 : NAME_COLUMNS;
-}
-
-static void put_name(struct section *section, const char *name)
-{
-    size_t blank = 0;
-    while (name[blank] == ' ')
-        blank++;
-    if (name[blank])
-        wtm_text_name_cut(&section->line, name, name_columns(section->layout));
-    else
-        wtm_text_string(&section->line, "\"\"");
-}
-
-/* 21 calls, 1 call */
-static void put_number(struct wtm_text *line, uint64_t count, const char *what)
-{
-    wtm_text_grouped(line, count);
-    wtm_text_char(line, ' ', 1);
-    wtm_text_string(line, what);
-    if (count != 1)
-        wtm_text_char(line, 's', 1);
-}
-
-static void end_entry(struct section *section)
-{
-    unsigned at = 0;
-    section->buffer[section->line.used] = 0;
-    if (!section->layout->entries++)
-        wtm_text_char(section->out, '\n', 1); /* between the rows and all that follows */
-    if (!section->printed++) {
-        wtm_text_string(section->out, section->label);
-        at = (unsigned)strlen(section->label);
-    }
-    wtm_text_char(section->out, ' ', at < WTM_TABLE_LABEL ? WTM_TABLE_LABEL - at : 1);
-    wtm_table_paragraph(section->out, section->buffer, WTM_TABLE_LABEL, WTM_TABLE_LABEL + 2,
-                        section->layout->width);
-    section->line.used = 0;
-    section->line.error = 0;
-}
-
-static void end_section(struct section *section, uint64_t more)
-{
-    if (!more)
-        return;
-    wtm_text_string(&section->line, "and ");
-    wtm_text_grouped(&section->line, more);
-    wtm_text_string(&section->line, " more");
-    end_entry(section);
-}
+enum { LIST_LENGTH = WTM_SECTION_ENTRIES };
 
 /* Is the column with this title and group in the table? */
 static int has_column(const struct wtm_table_layout *layout, const char *title)
@@ -102,11 +29,11 @@ static const struct {
 
 static void print_counts(struct wtm_text *out, struct wtm_table_layout *layout, unsigned which)
 {
-    struct section section;
+    struct wtm_section section;
     uint64_t more = 0;
     if (has_column(layout, counts[which].column))
         return;
-    begin_section(&section, out, layout, counts[which].label);
+    wtm_section_begin(&section, out, layout, counts[which].label);
     for (size_t i = 0; i < layout->rows; i++) {
         const struct wtm_row *row = &layout->summary->rows[i];
         uint64_t count;
@@ -117,28 +44,28 @@ static void print_counts(struct wtm_text *out, struct wtm_table_layout *layout, 
             more++;
             continue;
         }
-        put_name(&section, row->label);
+        wtm_section_name(&section, row->label);
         wtm_text_char(&section.line, ' ', 1);
         wtm_text_grouped(&section.line, count);
         wtm_text_string(&section.line, " of ");
-        put_number(&section.line, row->calls, "call");
+        wtm_section_number(&section.line, row->calls, "call");
         wtm_text_string(&section.line, counts[which].words);
-        end_entry(&section);
+        wtm_section_entry(&section);
     }
-    end_section(&section, more);
+    wtm_section_end(&section, more);
 }
 
-static void put_caller(struct section *section, const struct wtm_row *row, const struct wtm_caller *caller)
+static void put_caller(struct wtm_section *section, const struct wtm_row *row, const struct wtm_caller *caller)
 {
-    put_name(section, caller->label);
+    wtm_section_name(section, caller->label);
     wtm_text_string(&section->line, " -> ");
-    put_name(section, row->label);
+    wtm_section_name(section, row->label);
     wtm_text_char(&section->line, ' ', 1);
-    put_number(&section->line, caller->calls, "call");
+    wtm_section_number(&section->line, caller->calls, "call");
     wtm_text_char(&section->line, ' ', 1);
     wtm_text_duration(&section->line, caller->realtime_ns,
                       section->layout->summary->spread_ns * (double)caller->calls);
-    end_entry(section);
+    wtm_section_entry(section);
 }
 
 /* The ten heaviest edges, heaviest first. */
@@ -171,8 +98,8 @@ static size_t find_heaviest(const struct wtm_table_layout *layout, struct heavie
 
 static void print_callers(struct wtm_text *out, struct wtm_table_layout *layout)
 {
-    struct section section;
-    begin_section(&section, out, layout, "callers");
+    struct wtm_section section;
+    wtm_section_begin(&section, out, layout, "callers");
     if (layout->options->verbose || layout->options->all_callers) {
         for (size_t i = 0; i < layout->rows; i++)
             for (size_t c = 0; c < layout->summary->rows[i].caller_count; c++)
@@ -184,29 +111,29 @@ static void print_callers(struct wtm_text *out, struct wtm_table_layout *layout)
     size_t count = find_heaviest(layout, best, &more);
     for (size_t i = 0; i < count; i++)
         put_caller(&section, best[i].row, best[i].caller);
-    end_section(&section, more);
+    wtm_section_end(&section, more);
 }
 
 static void print_never_called(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
-    struct section section;
+    struct wtm_section section;
     size_t listed = 0, never = summary->row_count - summary->called;
     if (!never || layout->options->verbose)
         return;
-    begin_section(&section, out, layout, "never called");
+    wtm_section_begin(&section, out, layout, "never called");
     for (size_t i = 0; i < summary->row_count && listed < 5; i++) {
         if (summary->rows[i].calls)
             continue;
         wtm_text_string(&section.line, listed++ ? ", " : "");
-        put_name(&section, summary->rows[i].label);
+        wtm_section_name(&section, summary->rows[i].label);
     }
     if (never > listed) {
         wtm_text_string(&section.line, " and ");
         wtm_text_grouped(&section.line, never - listed);
         wtm_text_string(&section.line, " more");
     }
-    end_entry(&section);
+    wtm_section_entry(&section);
 }
 
 /* Names are separated by newlines. */
@@ -217,7 +144,7 @@ static size_t line_length(const char *lines)
 }
 
 /* a, b or c */
-static void put_near(struct section *section, const char *near)
+static void put_near(struct wtm_section *section, const char *near)
 {
     wtm_text_string(&section->line, ": did you mean ");
     while (*near) {
@@ -226,7 +153,7 @@ static void put_near(struct section *section, const char *near)
         memcpy(name, near, copied);
         name[copied] = 0;
         near += length + (near[length] == '\n');
-        put_name(section, name);
+        wtm_section_name(section, name);
         if (*near)
             wtm_text_string(&section->line, strchr(near, '\n') && strchr(near, '\n')[1] ? ", " : " or ");
     }
@@ -236,22 +163,22 @@ static void put_near(struct section *section, const char *near)
 static void print_missing(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
-    struct section section;
-    begin_section(&section, out, layout, "not found");
+    struct wtm_section section;
+    wtm_section_begin(&section, out, layout, "not found");
     for (size_t i = 0; i < summary->missing_count; i++) {
         if (i >= LIST_LENGTH && !layout->options->verbose) {
-            end_section(&section, summary->missing_count - i);
+            wtm_section_end(&section, summary->missing_count - i);
             return;
         }
-        put_name(&section, summary->missing[i].pattern);
+        wtm_section_name(&section, summary->missing[i].pattern);
         if (summary->missing[i].near && *summary->missing[i].near)
             put_near(&section, summary->missing[i].near);
-        end_entry(&section);
+        wtm_section_entry(&section);
     }
 }
 
 /* Many refusals (a glob over a large library): a line per reason. */
-static void print_refused_reasons(struct section *section, const struct wtm_summary *summary)
+static void print_refused_reasons(struct wtm_section *section, const struct wtm_summary *summary)
 {
     for (unsigned reason = 0; reason <= WTM_REFUSAL_COUNT; reason++) {
         uint64_t count = 0;
@@ -265,7 +192,7 @@ static void print_refused_reasons(struct section *section, const struct wtm_summ
         }
         if (!count)
             continue;
-        put_name(section, example->label);
+        wtm_section_name(section, example->label);
         if (count > 1) {
             wtm_text_string(&section->line, " and ");
             wtm_text_grouped(&section->line, count - 1);
@@ -273,24 +200,24 @@ static void print_refused_reasons(struct section *section, const struct wtm_summ
         }
         wtm_text_string(&section->line, ": ");
         wtm_text_string(&section->line, wtm_refusal_text(reason));
-        end_entry(section);
+        wtm_section_entry(section);
     }
 }
 
 static void print_refused(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
-    struct section section;
-    begin_section(&section, out, layout, "refused");
+    struct wtm_section section;
+    wtm_section_begin(&section, out, layout, "refused");
     if (summary->refused_count > LIST_LENGTH && !layout->options->verbose) {
         print_refused_reasons(&section, summary);
         return;
     }
     for (size_t i = 0; i < summary->refused_count; i++) {
-        put_name(&section, summary->refused[i].label);
+        wtm_section_name(&section, summary->refused[i].label);
         wtm_text_string(&section.line, ": ");
         wtm_text_string(&section.line, wtm_refusal_text(summary->refused[i].reason));
-        end_entry(&section);
+        wtm_section_entry(&section);
     }
 }
 
@@ -298,12 +225,12 @@ static void print_refused(struct wtm_text *out, struct wtm_table_layout *layout)
 static void print_processes(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
-    struct section section;
+    struct wtm_section section;
     uint64_t above = UINT64_MAX, more = 0;
     size_t at = SIZE_MAX, listed = 0;
     if (summary->profiles < 2)
         return;
-    begin_section(&section, out, layout, "processes");
+    wtm_section_begin(&section, out, layout, "processes");
     for (size_t most = layout->options->verbose ? SIZE_MAX : LIST_LENGTH; listed < most; listed++) {
         size_t next = SIZE_MAX; /* by calls, then in the order of the files */
         for (size_t i = 0; i < summary->profiles; i++) {
@@ -317,37 +244,37 @@ static void print_processes(struct wtm_text *out, struct wtm_table_layout *layou
         const struct wtm_process_row *process = &summary->processes[next];
         at = next;
         above = process->calls;
-        put_name(&section, process->program);
+        wtm_section_name(&section, process->program);
         wtm_text_char(&section.line, ' ', 1);
         wtm_text_unsigned(&section.line, process->pid);
         if (strcmp(process->host, summary->processes[0].host)) {
             wtm_text_string(&section.line, " on ");
-            put_name(&section, process->host);
+            wtm_section_name(&section, process->host);
         }
         wtm_text_char(&section.line, ' ', 1);
-        put_number(&section.line, process->calls, "call");
+        wtm_section_number(&section.line, process->calls, "call");
         wtm_text_string(&section.line, process->running ? ", has run " : process->cut ? ", ran at least " : ", ran ");
         wtm_table_duration(&section.line, process->wall_ns, 0);
         wtm_text_string(&section.line, process->cut ? " (killed, _exit or exec)" : "");
-        end_entry(&section);
+        wtm_section_entry(&section);
     }
     more = summary->profiles - listed;
-    end_section(&section, more);
+    wtm_section_end(&section, more);
 }
 
 static void print_notes(struct wtm_text *out, struct wtm_table_layout *layout)
 {
     const struct wtm_summary *summary = layout->summary;
-    struct section section;
-    begin_section(&section, out, layout, "note");
+    struct wtm_section section;
+    wtm_section_begin(&section, out, layout, "note");
     if (summary->lost_calls) {
-        put_number(&section.line, summary->lost_calls, "call");
+        wtm_section_number(&section.line, summary->lost_calls, "call");
         wtm_text_string(&section.line, " ran untimed and uncounted for want of memory");
-        end_entry(&section);
+        wtm_section_entry(&section);
     }
     for (size_t i = 0; i < summary->note_count; i++) {
         wtm_text_name(&section.line, *summary->notes[i] ? summary->notes[i] : "\"\"");
-        end_entry(&section);
+        wtm_section_entry(&section);
     }
 }
 
@@ -355,6 +282,7 @@ void wtm_table_sections(struct wtm_text *text, struct wtm_table_layout *layout)
 {
     for (unsigned which = 0; which < sizeof counts / sizeof *counts; which++)
         print_counts(text, layout, which);
+    wtm_table_noise_sections(text, layout);
     print_callers(text, layout);
     print_never_called(text, layout);
     print_missing(text, layout);

@@ -64,6 +64,26 @@ struct wtm_switched *wtm_cell_switched(struct wtm_thread *thread, struct wtm_cel
     return switched;
 }
 
+struct wtm_noise *wtm_cell_noise(struct wtm_thread *thread, struct wtm_cell *cell)
+{
+    if (cell->noise || !cell->function)
+        return cell->noise ? wtm_profile_at(cell->noise) : NULL;
+    struct wtm_noise *noise = wtm_profile_chunk(sizeof *noise);
+    if (!noise)
+        return NULL;
+    noise->function = cell->function;
+    noise->thread = thread->index;
+    wtm_profile_publish(noise, WTM_CHUNK_NOISE);
+    cell->noise = wtm_profile_offset(noise);
+    return noise;
+}
+
+static void clear_noise(struct wtm_noise *noise)
+{
+    const struct wtm_noise empty = {.chunk = noise->chunk, .function = noise->function, .thread = noise->thread};
+    *noise = empty;
+}
+
 /* Calls that are open go on, as entered and nothing else. They are known by the counters, not by the records: an entry
  * that a signal interrupted has a record before it is counted, or is counted before its record is complete. */
 static void reset_cell(struct wtm_cell *cell, uint64_t nested)
@@ -77,6 +97,8 @@ static void reset_cell(struct wtm_cell *cell, uint64_t nested)
     cell->nested = nested;
     cell->self = cell->subtracted = 0;
     wtm_stats_clear(&cell->steady);
+    if (cell->noise)
+        clear_noise(wtm_profile_at(cell->noise));
     if (switched) {
         wtm_stats_clear(&switched->real);
         wtm_stats_clear(&switched->run);

@@ -10,6 +10,8 @@
 int wtm_cell_create(struct wtm_thread *thread, const struct wtm_probe *probe, struct wtm_local *local) WTM_HIDDEN;
 /* Where calls with a switch inside are counted; made at the first one. NULL without memory. */
 struct wtm_switched *wtm_cell_switched(struct wtm_thread *thread, struct wtm_cell *cell) WTM_HIDDEN;
+/* What disturbed the cell's calls; made at need. NULL without memory, or for a cell that is in no profile. */
+struct wtm_noise *wtm_cell_noise(struct wtm_thread *thread, struct wtm_cell *cell) WTM_HIDDEN;
 /* Zeroes counts after a reset: called by the owner, or when it is gone. Open calls stay counted as entered. Not while code
  * that adds to a cell is interrupted (thread->closing, thread->busy). */
 void wtm_cells_reset(struct wtm_thread *thread) WTM_HIDDEN;

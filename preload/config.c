@@ -84,8 +84,8 @@ static int read_order(const char *value)
 
 static int read_cpu(const char *value)
 {
-    static const char *const names[] = {"auto", "rseq", "clock_gettime", "off", NULL};
-    static const int values[] = {-1, WTM_CPU_RSEQ, WTM_CPU_GETTIME, WTM_CPU_OFF};
+    static const char *const names[] = {"auto", "rseq", "perf", "clock_gettime", "off", NULL};
+    static const int values[] = {-1, WTM_CPU_RSEQ, WTM_CPU_PERF, WTM_CPU_GETTIME, WTM_CPU_OFF};
     return set_choice(&wtm_settings.cpu, value, names, values);
 }
 
@@ -93,6 +93,32 @@ static int read_signals(const char *value)
 {
     wtm_settings.signals_given = 1;
     return wtm_signals_parse(value, wtm_settings.signals);
+}
+
+static int read_subtract(const char *value)
+{
+    wtm_settings.subtract = *value ? wtm_arena_string(&kept, value, strlen(value)) : NULL;
+    return 0;
+}
+
+static int read_samples(const char *value)
+{
+    enum { MOST = 1000000 };
+    uint32_t number = 0;
+    const char *digit = value;
+    for (; *digit >= '0' && *digit <= '9' && number <= MOST; digit++)
+        number = number * 10 + (uint32_t)(*digit - '0');
+    if (digit == value || *digit || number > MOST)
+        return -22;
+    wtm_settings.samples = number;
+    return 0;
+}
+
+static int read_noise(const char *value)
+{
+    static const char *const names[] = {"0", "1", NULL};
+    static const int values[] = {0, 1};
+    return set_choice(&wtm_settings.noise, value, names, values);
 }
 
 static int read_verbose(const char *value)
@@ -112,14 +138,15 @@ static const struct setting {
     {"WTM_TABLE", "stderr, none or a file name", read_table},
     {"WTM_START", "armed or disarmed", read_start},
     {"WTM_RECURSION", "withdraw or nest", read_recursion},
-    {"WTM_CLOCK", "auto, tsc or monotonic", read_clock},
-    {"WTM_CPU", "auto, rseq, clock_gettime or off", read_cpu},
+    {"WTM_CPU", "auto, rseq, perf, clock_gettime or off", read_cpu},
     {"WTM_VERBOSE", "0 or 1", read_verbose},
     {"WTM_SIGNALS", "none, or a list like arm=RTMIN+10,reset=USR1,disarm=46,dump=none, each signal once", read_signals},
+    {"WTM_CLOCK", "auto, tsc or monotonic", read_clock},
     {"WTM_ORDER", "loose, exit or strict", read_order},
-    {"WTM_SUBTRACT", NULL, NULL},
+    {"WTM_SUBTRACT", "a comma-separated list of functions", read_subtract},
+    {"WTM_NOISE", "0 or 1", read_noise},
     {"WTM_SLOW", NULL, NULL},
-    {"WTM_SAMPLES", NULL, NULL},
+    {"WTM_SAMPLES", "a number from 0 to 1000000", read_samples},
     {"WTM_FAKE", NULL, NULL},
     {"WTM_BUDGET", NULL, NULL},
 };
@@ -165,7 +192,7 @@ static void read_one(const char *name, size_t length, const char *value)
     memcpy(shown, name, n);
     shown[n] = 0;
     wtm_log(shown, ": no such setting; ignored (known: WTM_TIME, WTM_OUT, WTM_TABLE, WTM_START, WTM_RECURSION, "
-                   "WTM_CLOCK, WTM_ORDER, WTM_CPU, WTM_VERBOSE, WTM_SIGNALS)");
+                   "WTM_CLOCK, WTM_ORDER, WTM_CPU, WTM_VERBOSE, WTM_SIGNALS, WTM_SUBTRACT, WTM_SAMPLES, WTM_NOISE)");
 }
 
 void wtm_config_read(char *const *environment)

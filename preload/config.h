@@ -24,6 +24,9 @@ struct wtm_settings {
     int cpu;                 /* WTM_CPU: -1 auto, else enum wtm_cpu_source */
     int signals[WTM_CONTROLS]; /* WTM_SIGNALS: by enum wtm_control; 0 none */
     int signals_given;       /* 1: by the user */
+    char *subtract;          /* WTM_SUBTRACT or NULL */
+    uint32_t samples;        /* WTM_SAMPLES */
+    int noise;               /* WTM_NOISE */
     int verbose;
 };
 extern struct wtm_settings wtm_settings WTM_HIDDEN;

@@ -6,6 +6,7 @@
 #include "preload/exit_table.h"
 #include "preload/install.h"
 #include "preload/kernel_signal.h"
+#include "preload/probes.h"
 #include "preload/process.h"
 #include "preload/profile.h"
 #include "preload/thread.h"
@@ -42,6 +43,7 @@ static int reset(void)
     while (told < epoch &&
            !__atomic_compare_exchange_n(&header->epoch, &told, epoch, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         continue;
+    wtm_probes_resample();
     return 0;
 }
 

@@ -6,11 +6,14 @@
  * quartile is taken: interruptions only ever add. The distance between the quartiles tells how far to trust it.
  *   inside    = mean of the raw interval of an empty call
  *   outside   = (timed loop - bare loop) per call - inside
+ * Where the CPU clock is read at each call, that is part of outside; it is subtracted as it happens, though, so what is
+ * subtracted per call (wtm_hot) is without it.
  *   recursive = (recursive loop - bare loop) per call */
 #include "preload/cost.h"
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/cputime.h"
+#include "preload/profile.h"
 #include "preload/records_internal.h"
 #include "preload/thread.h"
 #include <string.h>
@@ -73,6 +76,13 @@ static int64_t per_call(int64_t ticks)
     return ticks * FRACTION / CALLS;
 }
 
+/* Raw realtime of the calls so far: those with a switch inside are in the second chunk. */
+static int64_t sum_of(const struct wtm_cell *cell)
+{
+    const struct wtm_switched *switched = cell->switched ? wtm_profile_at(cell->switched) : NULL;
+    return cell->steady.sum + (switched ? switched->real.sum : 0);
+}
+
 struct setup {
     struct wtm_thread *thread;
     struct wtm_local caller;
@@ -107,11 +117,14 @@ static void take_down(struct setup *s, struct wtm_local *local)
 }
 
 /* What is subtracted meanwhile is added back: other threads may be timing with it. */
+static int32_t renewal_cost; /* a call, as of the last measurement */
+
 static struct wtm_cost measure(int batches)
 {
     static struct setup s; /* 10 KiB: not on the program's stack */
     volatile uint64_t slot[1];
-    int64_t inside[BATCHES], whole[BATCHES], recursive[BATCHES];
+    int64_t inside[BATCHES], whole[BATCHES], recursive[BATCHES], renewals[BATCHES];
+    int32_t ignored;
     struct wtm_cost cost = {.batches = (uint32_t)batches, .calls_per_batch = CALLS};
     memset(&s, 0, sizeof s);
     s.thread = wtm_thread;
@@ -125,9 +138,11 @@ static struct wtm_cost measure(int batches)
     loop(wtm_cost_bare);
     for (int i = 0; i < batches; i++) {
         int64_t bare = (int64_t)loop(wtm_cost_bare);
-        int64_t before = s.cell.steady.sum;
+        int64_t before = sum_of(&s.cell);
+        uint64_t spent_before = s.thread->spent_ticks;
         whole[i] = per_call((int64_t)loop(wtm_cost_timed) - bare);
-        inside[i] = per_call(s.cell.steady.sum - before) + wtm_hot.inside_ticks * FRACTION;
+        inside[i] = per_call(sum_of(&s.cell) - before) + wtm_hot.inside_ticks * FRACTION;
+        renewals[i] = per_call((int64_t)(s.thread->spent_ticks - spent_before));
         local->idle = NULL;
         local->open = s.record;
         recursive[i] = per_call((int64_t)loop(wtm_cost_timed) - bare);
@@ -139,6 +154,7 @@ static struct wtm_cost measure(int batches)
     cost.inside = steady(inside, batches, &cost.spread_inside);
     cost.outside = steady(whole, batches, &cost.spread_outside) - cost.inside;
     cost.recursive = steady(recursive, batches, &cost.spread_recursive);
+    renewal_cost = steady(renewals, batches, &ignored);
     return cost;
 }
 
@@ -146,7 +162,7 @@ struct wtm_cost wtm_cost_measure(void)
 {
     struct wtm_cost cost = measure(BATCHES);
     wtm_hot.inside_ticks = (cost.inside + FRACTION / 2) / FRACTION;
-    wtm_hot.total_ticks = (cost.inside + cost.outside + FRACTION / 2) / FRACTION;
+    wtm_hot.total_ticks = (cost.inside + cost.outside - renewal_cost + FRACTION / 2) / FRACTION;
     wtm_hot.recursive_ticks = (cost.recursive + FRACTION / 2) / FRACTION;
     return cost;
 }

@@ -31,6 +31,8 @@
 
 struct wtm_record;
 struct wtm_way_back;
+struct perf_event_mmap_page;
+struct wtm_counts;
 
 /* One function in one thread: private memory, indexed by probe. */
 struct wtm_local {
@@ -38,7 +40,7 @@ struct wtm_local {
     struct wtm_record *open; /* innermost open call */
     struct wtm_cell *cell;   /* in the profile, or NULL before the first call */
     uint32_t index;          /* of the function; set with cell */
-    uint32_t reserved;
+    uint32_t special;        /* of its open call whose record is marked; see special.h */
 };
 
 /* One open call. */
@@ -74,6 +76,10 @@ struct wtm_thread {
     uint64_t fs_base;          /* thread pointer of the owner: unique among living threads */
     struct wtm_thread_chunk *shared;
     uint64_t *rseq_cs;         /* of this thread's rseq area, or NULL */
+    struct perf_event_mmap_page *perf_page; /* of this thread's event, or NULL */
+    int64_t hidden_wait;       /* ticks of waits inside calls that were taken out: part of cpu_offset */
+    uint64_t own_faults;       /* minor page faults that were ours, as far as they are known */
+    struct wtm_counts *counts; /* beside each record, or NULL; see special.c */
     uint32_t index, tid;
     uint32_t busy;             /* inside a slow path: a signal handler's events must not reorder records */
     uint32_t local_capacity;
@@ -106,6 +112,8 @@ struct wtm_probe {
     uintptr_t body;        /* runs the function without us */
     struct wtm_patch *patch;
     uint64_t flags; /* enum wtm_probe_flags */
+    uint32_t special, reserved;  /* enum wtm_special: what is wanted of its calls now; changes at any time */
+    struct wtm_samples *samples; /* its chunk, or NULL */
 };
 
 /* One instruction, so that a signal handler's own addition is not lost, and no reordering around it. */
@@ -218,6 +226,7 @@ WTM_ASSERT_AT(struct wtm_thread, stack_low, 80);
 WTM_ASSERT_AT(struct wtm_thread, stack_high, 88);
 WTM_ASSERT_AT(struct wtm_probe, local_offset, 0);
 WTM_ASSERT_AT(struct wtm_probe, body, 8);
+WTM_ASSERT_AT(struct wtm_probe, special, 32);
 WTM_ASSERT_AT(struct wtm_hot, recursive_ticks, 16);
 WTM_ASSERT_AT(struct wtm_hot, nest, 32);
 WTM_ASSERT_AT(struct wtm_cell, entered, 24);

@@ -129,8 +129,10 @@ static void begin_timing(void)
         wtm_log("no memory for the profile: nothing is timed");
         return;
     }
-    if (wtm_sys_failed(wtm_sys_madvise(&wtm_generation, sizeof wtm_generation, MADV_WIPEONFORK)))
+    if (wtm_sys_failed(wtm_sys_madvise(&wtm_generation, sizeof wtm_generation, MADV_WIPEONFORK))) {
         wtm_profile_note("this kernel cannot tell a process that it was forked: children count into their parent's profile");
+        wtm_process.no_perf = 1;
+    }
     wtm_hot.nest = (uint32_t)wtm_settings.nest;
     int patched = wtm_install_begin(wtm_settings.time);
     if (patched < 0) {

@@ -9,16 +9,18 @@
 #include "preload/company.h"
 #include "preload/config.h"
 #include "preload/describe.h"
+#include "preload/handlers.h"
 #include "preload/log.h"
 #include "preload/modules.h"
 #include "preload/probes.h"
 #include "preload/profile.h"
+#include "preload/special.h"
 #include "preload/thread.h"
 #include "preload/watch.h"
 #include <string.h>
 #include <time.h>
 
-static struct wtm_pattern_set patterns;
+static struct wtm_pattern_set patterns, subtracted; /* WTM_TIME, WTM_SUBTRACT */
 static struct wtm_arena pattern_arena;
 
 static void complain(void *context, const char *message)
@@ -41,6 +43,12 @@ static const char *const method_names[] = {
     [WTM_PATCH_NONE] = "", [WTM_PATCH_JUMP5] = "by a five-byte jump", [WTM_PATCH_PADDED] = "by a jump into its padding",
     [WTM_PATCH_JUMP2] = "by a two-byte jump", [WTM_PATCH_PUNNED] = "by a punned jump"};
 
+/* What is wanted of each timed function's calls. */
+static uint32_t wanted_of_all(void)
+{
+    return (wtm_settings.samples ? (uint32_t)WTM_SPECIAL_SAMPLED : 0) | (wtm_settings.noise ? (uint32_t)WTM_SPECIAL_COUNTED : 0);
+}
+
 /* Requests for the targets that are not patched yet. Their probes are the requests' contexts. */
 static size_t request_targets(const struct wtm_target *const *targets, size_t count, struct wtm_patch_request *requests,
                               const struct wtm_target **of)
@@ -54,9 +62,15 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
             wtm_install_refuse(targets[i], WTM_REFUSED_NO_MEMORY);
             continue;
         }
+        uintptr_t hook = wtm_watch_hook(targets[i], probe);
+        if (!probe->flags) /* what is watched has a hook of its own */
+            probe->special = wanted_of_all() | targets[i]->special;
+        if (hook == (uintptr_t)wtm_entry && (probe->special || wtm_settings.subtract)) /* handlers may turn out to be among them */
+            hook = (uintptr_t)wtm_entry_special;
+        else
+            probe->special = 0; /* by the kernel's clock there is none */
         requests[n] = (struct wtm_patch_request){
-            .entry = targets[i]->address, .size = targets[i]->size, .hook = wtm_watch_hook(targets[i], probe),
-            .context = probe, .patch = probe->patch};
+            .entry = targets[i]->address, .size = targets[i]->size, .hook = hook, .context = probe, .patch = probe->patch};
         of[n++] = targets[i];
     }
     return n;
@@ -113,11 +127,69 @@ static int patch_object(const struct wtm_object *object, const struct wtm_target
     return timed;
 }
 
+/* What WTM_SUBTRACT names is timed as well, whether WTM_TIME names it or not: adds it to `found`, one target a body. */
+static int merge_subtracted(struct wtm_resolution *found, const struct wtm_resolution *more, struct wtm_arena *arena)
+{
+    size_t size = 16, all = found->target_count + more->target_count;
+    while (size < more->target_count * 2)
+        size *= 2;
+    struct wtm_target **by_address = wtm_arena_alloc(arena, size * sizeof(struct wtm_target *));
+    struct wtm_target *targets = wtm_arena_alloc(arena, (all + 1) * sizeof *targets);
+    if (!by_address || !targets)
+        return -12;
+    for (size_t i = 0; i < more->target_count; i++) {
+        struct wtm_target *target = &more->targets[i];
+        size_t slot = (target->address >> 4) & (size - 1);
+        while (by_address[slot])
+            slot = (slot + 1) & (size - 1);
+        by_address[slot] = target;
+        target->special = WTM_SPECIAL_SUBTRACT;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < found->target_count; i++) {
+        targets[n] = found->targets[i];
+        for (size_t slot = (targets[n].address >> 4) & (size - 1); by_address[slot]; slot = (slot + 1) & (size - 1)) {
+            if (by_address[slot]->address != targets[n].address)
+                continue;
+            targets[n].special = WTM_SPECIAL_SUBTRACT;
+            by_address[slot]->special = 0; /* it is there */
+        }
+        n++;
+    }
+    for (size_t i = 0; i < more->target_count; i++)
+        if (more->targets[i].special)
+            targets[n++] = more->targets[i];
+    found->targets = targets;
+    found->target_count = n;
+    return 0;
+}
+
+static void tell_missing(const struct wtm_resolution *found)
+{
+    for (size_t i = 0; i < found->missing_count; i++)
+        wtm_probes_missing(found->missing[i].pattern, found->missing[i].near);
+}
+
+static int resolve_all(struct wtm_modules *modules, struct wtm_resolution *found, struct wtm_arena *arena)
+{
+    struct wtm_resolution more;
+    uintptr_t own = wtm_modules_own_address();
+    int error = wtm_resolve(&patterns, modules->objects, modules->count, modules->first_new, own, arena, found);
+    if (error || !subtracted.count)
+        return error;
+    error = wtm_resolve(&subtracted, modules->objects, modules->count, modules->first_new, own, arena, &more);
+    if (!error)
+        error = merge_subtracted(found, &more, arena);
+    if (!error)
+        tell_missing(&more);
+    return error;
+}
+
 static int install(struct wtm_modules *modules, enum wtm_company company, struct wtm_arena *arena)
 {
     struct wtm_resolution found;
     int patched = 0;
-    int error = wtm_resolve(&patterns, modules->objects, modules->count, modules->first_new, wtm_modules_own_address(), arena, &found);
+    int error = resolve_all(modules, &found, arena);
     if (error)
         return error;
     const struct wtm_target **group = wtm_arena_alloc(arena, (found.target_count + 1) * sizeof *group);
@@ -133,8 +205,7 @@ static int install(struct wtm_modules *modules, enum wtm_company company, struct
     for (size_t i = 0; i < found.target_count; i++)
         if (found.targets[i].refusal != WTM_REFUSED_NONE || !found.targets[i].object)
             wtm_install_refuse(&found.targets[i], found.targets[i].refusal ? found.targets[i].refusal : WTM_REFUSED_NOT_CODE);
-    for (size_t i = 0; i < found.missing_count; i++)
-        wtm_probes_missing(found.missing[i].pattern, found.missing[i].near);
+    tell_missing(&found);
     return patched;
 }
 
@@ -189,6 +260,12 @@ int wtm_install_begin(const char *text)
     struct wtm_arena arena = {0};
     struct wtm_modules modules;
     int result = wtm_patterns_parse(&patterns, text, "WTM_TIME", &pattern_arena, complain, NULL);
+    char *out = wtm_settings.subtract;
+    if (out)
+        wtm_handlers_asked(out);
+    if (!result && out && *out)
+        result = wtm_patterns_parse(&subtracted, out, "WTM_SUBTRACT", &pattern_arena, complain, NULL);
+    wtm_special_samples = wtm_settings.samples;
     if (!result)
         result = wtm_modules_scan(&modules, &arena);
     if (!result) {
@@ -201,6 +278,8 @@ int wtm_install_begin(const char *text)
         tell_notes(&modules, 0);
         warn_of_unwinder(&modules);
         wtm_modules_remember(&modules, NULL);
+        if (wtm_handlers_wanted())
+            wtm_handlers_present();
     }
     wtm_arena_free(&arena);
     return result;

@@ -3,6 +3,7 @@
 #include "preload/probes.h"
 #include "common/arena.h"
 #include "preload/profile.h"
+#include "preload/special.h"
 #include "preload/thread.h"
 #include <string.h>
 
@@ -83,6 +84,12 @@ static struct entry *take_unloaded(const struct wtm_target *target)
     return NULL;
 }
 
+static uint32_t kind_of(const struct wtm_probe *probe)
+{
+    return (probe->special & WTM_SPECIAL_SUBTRACT ? (uint32_t)WTM_FUNCTION_SUBTRACT : 0) |
+           (probe->special & WTM_SPECIAL_HANDLER ? (uint32_t)WTM_FUNCTION_HANDLER : 0);
+}
+
 void wtm_probes_describe(struct wtm_probe *probe, const struct wtm_target *target)
 {
     struct entry *e = (struct entry *)probe;
@@ -94,7 +101,7 @@ void wtm_probes_describe(struct wtm_probe *probe, const struct wtm_target *targe
         old->chunk = NULL;
         old->state = PROBE_FREE;
         e->chunk->address = target->address;
-        e->chunk->flags = 0;
+        e->chunk->flags = kind_of(probe);
     } else {
         size_t bytes = sizeof *e->chunk + length(target->name) + length(target->mangled) + length(target->object->path) + length(target->aliases);
         struct wtm_function_chunk *chunk = wtm_profile_chunk(bytes);
@@ -105,6 +112,7 @@ void wtm_probes_describe(struct wtm_probe *probe, const struct wtm_target *targe
             chunk->address = target->address;
             chunk->offset = target->offset;
             chunk->size = target->size;
+            chunk->flags = kind_of(probe);
             chunk->name = add_string(chunk, &at, target->name);
             chunk->mangled = add_string(chunk, &at, target->mangled);
             chunk->module = add_string(chunk, &at, target->object->path);
@@ -219,9 +227,23 @@ int wtm_probes_turn(struct wtm_probe *probe, int off)
 
 void wtm_probes_forked(void)
 {
-    for (struct entry *e = entries; e; e = e->next)
+    for (struct entry *e = entries; e; e = e->next) {
         e->chunk = NULL;
+        e->probe.samples = NULL;
+    }
     missing_patterns = NULL;
+    wtm_probes_resample();
+}
+
+void wtm_probes_resample(void)
+{
+    for (struct entry *e = __atomic_load_n(&entries, __ATOMIC_ACQUIRE); e && wtm_special_samples; e = e->next) {
+        struct wtm_samples *samples = __atomic_load_n(&e->probe.samples, __ATOMIC_ACQUIRE);
+        if (samples)
+            __atomic_store_n(&samples->taken, 0, __ATOMIC_RELAXED);
+        if (!e->probe.flags)
+            __atomic_fetch_or(&e->probe.special, WTM_SPECIAL_SAMPLED, __ATOMIC_RELAXED);
+    }
 }
 
 void wtm_probes_refused(const char *name, const char *mangled, const char *module, uintptr_t address, enum wtm_refusal reason)

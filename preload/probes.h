@@ -28,6 +28,8 @@ int wtm_probes_is_on(const struct wtm_probe *probe) WTM_HIDDEN;
 /* `off`: its gate stays closed, also when all are opened. Takes effect with the next wtm_install_gates(). -EOPNOTSUPP for a
  * function whose calls are watched as well, else 0. */
 int wtm_probes_turn(struct wtm_probe *probe, int off) WTM_HIDDEN;
+/* After a reset: the first observations of each function are kept anew, where any are. Any thread, signal-safe. */
+void wtm_probes_resample(void) WTM_HIDDEN;
 /* In a child of fork: the chunks known here are the parent's; none of them is written any more. General registers only. */
 void wtm_probes_forked(void) WTM_HIDDEN;
 

@@ -13,6 +13,8 @@ struct wtm_process {
     uint32_t parent;
     uint32_t sandboxed; /* 1: no system call but write may be made; see sandbox.h */
     uint32_t nameless;  /* 1: threads may not ask for their names */
+    uint32_t no_perf;   /* 1: perf_event_open may not be called, or forks cannot be noticed (its pages are gone in a child) */
+    uint32_t no_usage;  /* 1: getrusage may not be called */
     uint32_t tsc_off;   /* 1: some thread must not read the TSC (PR_SET_TSC) */
     uint32_t gates_asked; /* by set_gates() in install.c: by how many, since it was last at rest */
     uint32_t installer;   /* thread that changes what is timed right now, or 0 */

@@ -11,6 +11,7 @@
 #include "preload/cells.h"
 #include "preload/thread.h"
 #include "preload/profile.h"
+#include "preload/special.h"
 
 struct wtm_record *wtm_records_caller(struct wtm_thread *thread, struct wtm_record *record)
 {
@@ -69,6 +70,7 @@ void wtm_record_move(struct wtm_record *to, struct wtm_record *from)
     *to = *from;
     if (!local)
         return;
+    wtm_special_moved(wtm_thread, to, from);
     struct wtm_record *inner = inner_of(from);
     if (local->open == from)
         local->open = to;

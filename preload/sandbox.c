@@ -73,7 +73,11 @@ static const struct need {
     CALL(prctl, PR_GET_TSC, AN_ADDRESS, 0),
     CALL(prctl, PR_GET_NAME, AN_ADDRESS, 0),
     CALL(write, FD, AN_ADDRESS, 0),
+    /* which we can do without */
+    CALL(getrusage, 1, AN_ADDRESS),
+    CALL(perf_event_open, AN_ADDRESS, 0, -1ul, -1ul, 8),
 };
+enum { USED = sizeof used / sizeof *used, NEEDED = USED - 2, USAGE = NEEDED, PERF = NEEDED + 1 };
 
 static int allows(const struct sock_filter *filter, unsigned count, const struct seccomp_data *call)
 {
@@ -93,7 +97,7 @@ static int copy_from(uintptr_t from, void *to, size_t bytes)
 }
 
 struct judgement {
-    int installs, all, write, name; /* will be installed; all that we use is allowed; write is; asking for a thread's name is */
+    int installs, all, write, usage, perf, name; /* will be installed; all that we need is allowed; write is; and so on */
 };
 
 /* One can do without names. */
@@ -104,7 +108,7 @@ static int is_for_name(const struct seccomp_data *call)
 
 static struct judgement judge_filter(uintptr_t program)
 {
-    struct judgement worst = {1, 0, 1, 0}, none = {0, 1, 1, 1};
+    struct judgement worst = {1, 0, 1, 0, 0, 0}, none = {0, 1, 1, 1, 1, 1};
     struct sock_fprog head;
     int problem = copy_from(program, &head, sizeof head);
     if (problem == -14) /* EFAULT: the kernel will say the same; so programs ask whether it knows filters */
@@ -118,17 +122,19 @@ static struct judgement judge_filter(uintptr_t program)
     if (wtm_sys_failed(at))
         return worst;
     struct sock_filter *filter = (struct sock_filter *)at;
-    struct judgement result = {1, 1, 1, 1};
+    struct judgement result = {1, 1, 1, 1, 1, 1};
     problem = copy_from((uintptr_t)head.filter, filter, bytes);
     if (problem) {
         result = problem == -14 ? none : worst;
     } else {
         const struct seccomp_data writing = {.nr = SYS_write, .args = {(uint64_t)wtm_log_descriptor(), AN_ADDRESS, 1000}};
-        for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        for (size_t i = 0; i < NEEDED; i++)
             if (is_for_name(&used[i].data))
                 result.name = allows(filter, head.len, &used[i].data);
             else
                 result.all &= allows(filter, head.len, &used[i].data);
+        result.usage = allows(filter, head.len, &used[USAGE].data);
+        result.perf = allows(filter, head.len, &used[PERF].data);
         result.write = allows(filter, head.len, &writing);
         result.all &= result.write;
     }
@@ -159,9 +165,13 @@ void wtm_sandbox_enter(uint64_t mode, uintptr_t program)
     static uint32_t entering;
     if (!wtm_process.ready || wtm_process.sandboxed || __atomic_exchange_n(&entering, 1, __ATOMIC_ACQUIRE))
         return;
-    struct judgement judged = {1, 0, 1, 0};
+    struct judgement judged = {1, 0, 1, 0, 0, 0};
     if (mode == SECCOMP_MODE_FILTER)
         judged = judge_filter(program);
+    if (judged.installs && !judged.perf) /* threads that begin from now on read the clock */
+        wtm_process.no_perf = 1;
+    if (judged.installs && !judged.usage)
+        wtm_process.no_usage = 1;
     if (judged.installs && !judged.name)
         wtm_process.nameless = 1;
     if (judged.installs && !judged.all) {
@@ -195,7 +205,7 @@ static void try_in_child(volatile uint32_t *at)
 {
     struct rlimit none = {0, 0};
     wtm_syscall6(SYS_prlimit64, 0, RLIMIT_CORE, (long)&none, 0, 0, 0);
-    for (; *at < sizeof used / sizeof *used; ++*at) {
+    for (; *at < USED; ++*at) {
         uint64_t args[6];
         for (int i = 0; i < 6; i++)
             args[i] = used[*at].data.args[i] == FD && (i == 0 || i == 4) ? (uint64_t)-1 : used[*at].data.args[i];
@@ -223,8 +233,10 @@ const char *wtm_sandbox_inherited(void)
         int status = 0;
         while (wtm_syscall6(SYS_wait4, child, (long)&status, __WALL, 0, 0, 0) == -4)
             ;
-        if (*at < sizeof used / sizeof *used)
+        if (*at < NEEDED)
             missing = used[*at].name;
+        wtm_process.no_usage = *at <= USAGE;
+        wtm_process.no_perf = *at < USED;
     }
     wtm_sys_munmap((void *)page, 4096);
     return missing;

@@ -7,6 +7,7 @@
 #include "preload/clock.h"
 #include "preload/cputime.h"
 #include "preload/profile.h"
+#include "preload/special.h"
 #include "preload/thread.h"
 
 /* Is the open call `open` of a function an earlier activation on the stack of an event at sp? */
@@ -103,7 +104,7 @@ static enum wtm_entry_action judge_open(struct wtm_thread *thread, struct wtm_lo
     return WTM_ENTRY_PUSHED;
 }
 
-enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe)
+static enum wtm_entry_action enter(uint64_t *slot, struct wtm_probe *probe)
 {
     struct wtm_thread *thread = wtm_thread;
     if (thread == &wtm_muted_thread)
@@ -150,18 +151,27 @@ enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe)
     return push(thread, local, sp, return_minus_1);
 }
 
-void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, int64_t raw, int64_t cost)
+enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe)
 {
-    uint64_t direction = wtm_direction_clear();
-    struct wtm_cell *cell = record->local->cell;
-    if (*thread->switch_word != thread->switch_expected)
-        wtm_cpu_renew(thread);
-    /* CPU time can only have stood still while real time went on. Where it seems to have lost more than the whole call
-     * took, the thread waited between our own readings, outside the interval: the check of the switch word comes before the
-     * first TSC reading and after the second. */
-    int64_t run = raw + (thread->cpu_offset - record->cpu_offset);
+    if (WTM_LIKELY(!__atomic_load_n(&probe->special, __ATOMIC_RELAXED)))
+        return enter(slot, probe);
+    uint64_t begin = wtm_clock_ticks();
+    enum wtm_entry_action action;
+    do
+        action = enter(slot, probe);
+    while (action == WTM_ENTRY_RETRY); /* the straight path would not mark the record */
+    if (action == WTM_ENTRY_PUSHED)
+        wtm_special_open(wtm_thread, probe, begin);
+    return action;
+}
+
+/* CPU time can only have stood still while real time went on. Where it seems to have lost more than the whole call took, the
+ * thread waited between our own readings, outside the interval: the check of the switch word comes before the first TSC
+ * reading and after the second. Then what passed is taken for run. Gives the runtime. */
+static int64_t count_switched(struct wtm_thread *thread, struct wtm_cell *cell, int64_t raw, int64_t run, int64_t cost)
+{
     int outside = run < -wtm_cpu_noise_ticks();
-    struct wtm_switched *switched = outside && wtm_cpu_is_cheap() ? NULL : wtm_cell_switched(thread, cell);
+    struct wtm_switched *switched = outside && wtm_cpu_is_cheap(thread) ? NULL : wtm_cell_switched(thread, cell);
     if (switched) {
         wtm_stats_add(&switched->real, raw - cost);
         if (!wtm_process.sandboxed) /* else its runtime is not known */
@@ -171,6 +181,27 @@ void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, in
     } else {
         cell->late++;
     }
+    return outside ? raw : run;
+}
+
+void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, int64_t raw, int64_t cost)
+{
+    uint64_t direction = wtm_direction_clear();
+    int special = wtm_special_marked(record->cpu_offset), known = wtm_cpu_is_known();
+    int switched = *thread->switch_word != thread->switch_expected;
+    int64_t offset = switched ? wtm_cpu_renew(thread) : thread->cpu_offset, run = raw; /* first: a later wait is not the call's */
+    if (special) {
+        record->cpu_offset ^= WTM_SPECIAL_MARK;
+        wtm_special_end(thread, record);
+    }
+    if (special && !switched && offset == record->cpu_offset) { /* only marked */
+        wtm_stats_add(&record->local->cell->steady, raw - cost);
+    } else {
+        run = count_switched(thread, record->local->cell, raw, raw + (offset - record->cpu_offset), cost);
+        known = !wtm_process.sandboxed;
+    }
+    if (special)
+        wtm_special_close(thread, record, raw - cost, run - cost, known);
     wtm_direction_restore(direction);
 }
 

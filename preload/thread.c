@@ -157,8 +157,10 @@ static int grow_locals(struct wtm_thread *thread)
  * so all begin anew in a profile of our own. */
 static void start_anew(struct wtm_thread *thread)
 {
-    for (struct wtm_thread *t = wtm_threads; t; t = t->next)
+    for (struct wtm_thread *t = wtm_threads; t; t = t->next) {
         t->mover = 0;
+        wtm_cpu_forked(t);
+    }
     for (struct wtm_thread *t = wtm_threads; t; t = t->next)
         if (t != thread) {
             t->fs_base = 0;

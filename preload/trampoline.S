@@ -63,6 +63,7 @@
 #define THR_STACK_HIGH 88
 #define PROBE_LOCAL 0
 #define PROBE_BODY 8
+#define PROBE_SPECIAL 32
 #define HOT_RECURSIVE 16
 #define HOT_NEST 32
 #define CELL_ENTERED 24
@@ -290,6 +291,26 @@ wtm_entry_rare:
 	jmp	.Lgo
 	.cfi_endproc
 	.size	wtm_entry_rare, .-wtm_entry_rare
+
+/* Entry of a function of whose calls more may be wanted (special.h): the slow path while it is, else as wtm_entry. */
+	.type	wtm_entry_special, @function
+	.globl	wtm_entry_special
+	.hidden	wtm_entry_special
+	.p2align 5
+wtm_entry_special:
+	.cfi_startproc
+	mov	%rax, -24(%rsp)
+	mov	%rcx, -32(%rsp)
+	mov	%rdx, -40(%rsp)
+	mov	%r10, -56(%rsp)
+	lahf
+	seto	%al
+	mov	%eax, -48(%rsp)
+	cmpl	$0, PROBE_SPECIAL(%r11)
+	jne	.Lslow
+	jmp	.Lretry
+	.cfi_endproc
+	.size	wtm_entry_special, .-wtm_entry_special
 
 /* Hook of a function whose calls we only want to hear of (the loader's notification): all of the processor's state is
  * kept, the handler is ordinary C. Not hot. r11 = probe, its value at -16(%rsp). */

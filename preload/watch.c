@@ -4,6 +4,7 @@
 #include "preload/watch.h"
 #include "patcher/patcher.h"
 #include "preload/clock.h"
+#include "preload/handlers.h"
 #include "preload/install.h"
 #include "preload/log.h"
 #include "preload/records.h"
@@ -118,6 +119,11 @@ static void on_syscall(uint64_t *slot, const uint64_t *registers)
         wtm_sandbox_enter(SECCOMP_MODE_STRICT, 0);
     else if ((uint32_t)registers[REG_RDI] == SYS_seccomp && registers[REG_RSI] == SECCOMP_SET_MODE_FILTER)
         wtm_sandbox_enter(SECCOMP_MODE_FILTER, registers[REG_RCX]);
+}
+
+static void on_sigaction(uint64_t *slot, const uint64_t *registers)
+{
+    wtm_handlers_learn((int)registers[REG_RDI], registers[REG_RSI]);
 }
 
 int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
@@ -236,6 +242,8 @@ size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_reques
         n += want(object, object->bias + symbol.offset, symbol.size, on_prctl, requests + n);
     if (is_libc(object) && find(object, "syscall", &symbol))
         n += want(object, object->bias + symbol.offset, symbol.size, on_syscall, requests + n);
+    if (wtm_handlers_wanted() && is_libc(object) && find(object, "sigaction", &symbol))
+        n += want(object, object->bias + symbol.offset, symbol.size, on_sigaction, requests + n);
     return n;
 }
 
@@ -258,6 +266,8 @@ void wtm_watch_patched(struct wtm_patch_request *request)
     if (watch->handler == on_loader_change)
         wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
                 wtm_refusal_text(request->refusal));
+    if (watch->handler == on_sigaction)
+        wtm_log("signal handlers will not be found: sigaction cannot be watched: ", wtm_refusal_text(request->refusal));
     watch->used = 0;
 }
 

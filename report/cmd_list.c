@@ -61,7 +61,8 @@ static char *join(char **patterns)
 static int set_settings(const char *patterns, const char *profile)
 {
     static const char *const unwanted[] = {"WTM_SIGNALS", "WTM_RECURSION", "WTM_CLOCK",
-                                           "WTM_ORDER",   "WTM_CPU",       "WTM_VERBOSE"};
+                                           "WTM_ORDER",   "WTM_CPU",       "WTM_VERBOSE",
+                                           "WTM_SUBTRACT", "WTM_SAMPLES",  "WTM_NOISE"};
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
         unsetenv(unwanted[i]);
     return setenv("WTM_TIME", patterns, 1) || setenv("WTM_OUT", profile, 1) ||

@@ -11,8 +11,8 @@
 
 struct values {
     int json, csv, wide, callers, verbose;
-    const char *sort, *pid, *by;
-    size_t top, width;
+    const char *sort, *pid, *by, *samples;
+    size_t top, width, outliers;
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -28,6 +28,11 @@ static const struct wtm_option options[] = {
     {'p', "pid", WTM_OPTION_TEXT, FIELD(pid), "PID", "of this running process, whatever files there are"},
     {'n', "top", WTM_OPTION_NUMBER, FIELD(top), "N", "the first N functions only"},
     {'c', "callers", WTM_OPTION_FLAG, FIELD(callers), NULL, "all callers, not the ten heaviest only"},
+    {0, "samples", WTM_OPTION_TEXT, FIELD(samples), "NAME",
+     "single observations of a function (or a glob) as CSV,\nwhere WTM_SAMPLES kept them"},
+    {0, "outliers", WTM_OPTION_NUMBER, FIELD(outliers), "N",
+     "what is left of the observations when N layers beyond\ntwo standard deviations are taken away; with --json\n"
+     "beside the samples"},
     {'w', "wide", WTM_OPTION_FLAG, FIELD(wide), NULL, "all columns, however wide"},
     {0, "width", WTM_OPTION_NUMBER, FIELD(width), "N", "columns to use (default: the terminal's, or 80)"},
     {'v', "verbose", WTM_OPTION_FLAG, FIELD(verbose), NULL,
@@ -63,13 +68,19 @@ static int print(struct wtm_loaded *loaded, const struct values *values)
         .verbose = values->verbose,
         .top = values->top,
         .all_callers = values->callers,
+        .outliers = (unsigned)values->outliers,
     };
+    size_t samples = 1;
     wtm_output_begin(&text);
-    (values->json  ? wtm_print_json
-     : values->csv ? wtm_print_csv
-                   : wtm_table_print)(&text, &loaded->summary, &table);
+    if (values->samples)
+        wtm_print_samples(&text, &loaded->summary, values->samples, &samples);
+    else
+        (values->json  ? wtm_print_json
+         : values->csv    ? wtm_print_csv
+         : table.outliers ? wtm_print_outliers
+                          : wtm_table_print)(&text, &loaded->summary, &table);
     int result = wtm_output_end(&text);
-    return result ? result : loaded->summary.called ? WTM_EXIT_OK : WTM_EXIT_FINDING;
+    return result ? result : loaded->summary.called && samples ? WTM_EXIT_OK : WTM_EXIT_FINDING;
 }
 
 /* Bits of enum wtm_by; 0 for a list with another word in it. */
@@ -128,6 +139,12 @@ static int run(int argc, char **argv)
                                "--by: expected some of process, program, thread, module, host, not '%s'", values.by);
     if (values.json && values.csv)
         return wtm_usage_error(&wtm_command_report, "--json and --csv exclude each other");
+    if (values.samples && (values.json || values.csv || values.outliers))
+        return wtm_usage_error(&wtm_command_report, "--samples is a format of its own: no --json, --csv or --outliers with it");
+    if (values.csv && values.outliers)
+        return wtm_usage_error(&wtm_command_report, "--outliers has no CSV: use --json");
+    if (values.outliers > 1000)
+        return wtm_usage_error(&wtm_command_report, "--outliers: at most 1000 layers");
     if (values.width > 100000)
         return wtm_usage_error(&wtm_command_report, "--width: at most 100000");
     struct wtm_summary empty = {0};

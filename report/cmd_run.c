@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 struct values {
-    const char *time, *out, *table, *start, *signals, *recursion, *clock, *order, *cpu;
-    int verbose, exec;
+    const char *time, *out, *table, *start, *signals, *recursion, *clock, *order, *cpu, *subtract, *samples;
+    int verbose, exec, noise;
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -42,6 +42,11 @@ static const struct wtm_option options[] = {
     {0, "order", WTM_OPTION_TEXT, FIELD(order), "HOW", "loose, exit or strict: how clock reads are fenced"},
     {0, "cpu", WTM_OPTION_TEXT, FIELD(cpu), "SOURCE",
      "source of CPU time: auto (default), rseq, perf,\nclock_gettime or off"},
+    {0, "subtract", WTM_OPTION_LIST, FIELD(subtract), "PATTERNS",
+     "take the time in these functions out of the functions\naround them: a collector, an allocator, a logger"},
+    {0, "samples", WTM_OPTION_TEXT, FIELD(samples), "N", "keep the first N observations of each function"},
+    {0, "noise", WTM_OPTION_FLAG, FIELD(noise), NULL,
+     "count page faults, waits, preemptions and signal\nhandlers call by call"},
     {'v', "verbose", WTM_OPTION_FLAG, FIELD(verbose), NULL,
      "tell at start what was found, patched and refused"},
     {0, "exec", WTM_OPTION_FLAG, FIELD(exec), NULL,
@@ -77,6 +82,8 @@ static int set_settings(const struct values *values)
         {"WTM_TABLE", values->table},     {"WTM_START", values->start},
         {"WTM_SIGNALS", values->signals}, {"WTM_RECURSION", values->recursion},
         {"WTM_CLOCK", values->clock},     {"WTM_ORDER", values->order},
+        {"WTM_SUBTRACT", values->subtract}, {"WTM_SAMPLES", values->samples},
+        {"WTM_NOISE", values->noise ? "1" : NULL},
         {"WTM_CPU", values->cpu},         {"WTM_VERBOSE", values->verbose ? "1" : NULL},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)

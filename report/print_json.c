@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The report as JSON. What was not measured is null. */
+#include "common/outliers.h"
 #include "common/status.h"
 #include "report/json_writer.h"
 #include "report/print_parts.h"
@@ -110,7 +111,67 @@ static void put_times(struct wtm_json *json, const char *name, const struct wtm_
     wtm_json_object_end(json);
 }
 
-static void put_function(struct wtm_json *json, const struct wtm_row *row)
+static void put_noise(struct wtm_json *json, const struct wtm_row *row)
+{
+    const struct wtm_row_noise *noise = &row->noise;
+    double waited = row->runtime.calls == row->realtime.calls && row->runtime.calls
+                        ? row->realtime.total_ns - row->runtime.total_ns
+                        : __builtin_nan("");
+    wtm_json_object(json, "noise");
+    wtm_json_unsigned(json, "switched", noise->switched);
+    wtm_json_decimal(json, "waited_ns", waited);
+    wtm_json_unsigned(json, "counted", noise->counted);
+    wtm_json_unsigned(json, "waits", noise->waits);
+    wtm_json_unsigned(json, "preemptions", noise->preemptions);
+    wtm_json_unsigned(json, "migrated", noise->migrated);
+    wtm_json_unsigned(json, "minor_faults", noise->minor_faults);
+    wtm_json_unsigned(json, "major_faults", noise->major_faults);
+    wtm_json_unsigned(json, "handlers", noise->handlers);
+    wtm_json_decimal(json, "handlers_ns", noise->handlers_ns);
+    wtm_json_unsigned(json, "taken_out", noise->taken_out);
+    wtm_json_decimal(json, "taken_out_ns", noise->taken_out_ns);
+    wtm_json_object_end(json);
+}
+
+static void put_values(struct wtm_json *json, const char *name, const struct wtm_observation *of, size_t count, int runtime)
+{
+    wtm_json_array(json, name);
+    for (size_t i = 0; i < count; i++)
+        wtm_json_decimal(json, NULL, runtime ? of[i].run_ns : of[i].real_ns);
+    wtm_json_array_end(json);
+}
+
+static void put_outliers(struct wtm_json *json, const char *name, const struct wtm_row *row, unsigned layers, int runtime)
+{
+    struct wtm_outliers found;
+    if (wtm_row_outliers(row, layers, runtime, &found) || !found.left)
+        return;
+    wtm_json_object(json, name);
+    wtm_json_unsigned(json, "layers", found.layers);
+    wtm_json_unsigned(json, "taken", found.taken);
+    wtm_json_unsigned(json, "left", found.left);
+    wtm_json_decimal(json, "mean_ns", found.mean);
+    wtm_json_decimal(json, "stddev_ns", found.deviation);
+    wtm_json_object_end(json);
+}
+
+static int put_samples(struct wtm_json *json, const struct wtm_row *row, unsigned layers)
+{
+    struct wtm_arena arena = {0};
+    struct wtm_observation *of = NULL;
+    size_t count = 0;
+    int error = wtm_row_samples(row, &of, &count, &arena);
+    put_values(json, "samples_ns", of, count, 0);
+    put_values(json, "runtime_samples_ns", of, count, 1);
+    wtm_arena_free(&arena);
+    if (layers && count) {
+        put_outliers(json, "outliers", row, layers, 0);
+        put_outliers(json, "runtime_outliers", row, layers, 1);
+    }
+    return error;
+}
+
+static int put_function(struct wtm_json *json, const struct wtm_row *row, unsigned layers)
 {
     wtm_json_object(json, NULL);
     wtm_json_string(json, "name", row->name);
@@ -136,9 +197,12 @@ static void put_function(struct wtm_json *json, const struct wtm_row *row)
     wtm_json_array_end(json);
     wtm_json_array(json, "slow");
     wtm_json_array_end(json);
-    wtm_json_array(json, "samples_ns");
-    wtm_json_array_end(json);
+    put_noise(json, row);
+    wtm_json_boolean(json, "subtracted", (int)row->subtract);
+    wtm_json_boolean(json, "handler", (int)row->handler);
+    int error = put_samples(json, row, layers);
     wtm_json_object_end(json);
+    return error;
 }
 
 void wtm_json_refused(struct wtm_json *json, const struct wtm_summary *summary)
@@ -190,8 +254,9 @@ int wtm_print_json(struct wtm_text *text, const struct wtm_summary *summary,
     put_sources(&json, summary);
     put_cost(&json, summary);
     wtm_json_array(&json, "functions");
-    for (size_t i = 0; i < rows; i++)
-        put_function(&json, &summary->rows[i]);
+    int error = 0;
+    for (size_t i = 0; i < rows && !error; i++)
+        error = put_function(&json, &summary->rows[i], options->outliers);
     wtm_json_array_end(&json);
     wtm_json_refused(&json, summary);
     wtm_json_missing(&json, summary);
@@ -200,5 +265,5 @@ int wtm_print_json(struct wtm_text *text, const struct wtm_summary *summary,
         wtm_json_string(&json, NULL, summary->notes[i]);
     wtm_json_array_end(&json);
     wtm_json_object_end(&json);
-    return wtm_text_flush(text);
+    return error ? error : wtm_text_flush(text);
 }

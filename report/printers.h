@@ -14,6 +14,14 @@ wtm_printer wtm_print_json; /* schema wtm-report/1, docs/profile-format.md */
 wtm_printer wtm_print_csv;  /* as in RFC 4180, with plain newlines; a line a function, the first one names the
                                columns */
 
+struct wtm_outliers;
+/* The observations of the functions that `pattern` names (a name or a glob), a line each; *printed: how many. */
+int wtm_print_samples(struct wtm_text *text, const struct wtm_summary *summary, const char *pattern, size_t *printed);
+/* Each function with samples, after `options->outliers` layers of outliers were taken away: a line each. */
+wtm_printer wtm_print_outliers;
+/* The same for one function, realtime or runtime. 0 or -ENOMEM. */
+int wtm_row_outliers(const struct wtm_row *row, unsigned layers, int runtime, struct wtm_outliers *found);
+
 /* Of a profile that was never armed: what can be timed, and what not. `options`: program, width, top. */
 wtm_printer wtm_print_list;
 wtm_printer wtm_print_list_json; /* schema wtm-list/1 */

@@ -5,7 +5,7 @@
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_profile.c
  * report/rows.c \
  *     report/json_writer.c report/print_*.c
- * common/{arena,histogram,pointer_sort,profile_check,statistics,status,units}.c \
+ * common/{arena,histogram,outliers,pointer_sort,profile_check,statistics,status,units}.c \
  *     common/{summary,table,text}*.c -o fuzz_profile && ./fuzz_profile -max_len=120000 CORPUS
  *
  * Seeds: any profile. The

@@ -4,7 +4,7 @@ what the program measured around the call by its own clock."""
 import re
 
 from suite.registry import Suite
-from suite.results import expect, expect_equal
+from suite.results import Skipped, expect, expect_equal
 
 SUITE = Suite('programs')
 MS = 1e6
@@ -35,7 +35,7 @@ def _(t):
 
 @SUITE.test('runtime of a sleeper is near nothing, that of a worker what it used')
 def _(t):
-    for source in ('auto', 'rseq', 'clock_gettime'):
+    for source in ('auto', 'rseq', 'perf', 'clock_gettime'):
         run, report = nested(t, t.sub(source), WTM_CPU=source)
         within(report.one('inner')['runtime']['total_ns'], -0.1 * MS, 5 * MS, f'runtime of a 30 ms sleep by {source}')
         within(report.one('worker')['runtime']['total_ns'], 39 * MS, printed(run, 'worker') + 0.1 * MS,
@@ -43,6 +43,53 @@ def _(t):
         runtime, realtime = report.one('worker')['runtime'], report.one('worker')['realtime']
         expect(runtime['total_ns'] <= realtime['total_ns'] + 0.1 * MS, f'more runtime than realtime by {source}')
         expect(report.data['cpu']['source'] != 'off', f'{source}: no source of runtime was found')
+
+
+KINDS = 'compute,nap,block,drain,preempted,brief'
+
+
+def cpu_kinds(source, threads):
+    """Functions of all kinds against the kernel's CPU clock, which each reads itself at its first and last line."""
+    @SUITE.test(f'runtime by {source} is that of clock_gettime within 1 % or 5 us a call, on {threads} threads')
+    def _(t):
+        run, report = t.report_of([t.build('cpukinds.c', '-pthread'), str(threads), '40'], KINDS, env={'WTM_CPU': source})
+        if report.data['cpu']['source'] != source:
+            raise Skipped(f"this machine has no {source}: {report.data['cpu']['note']}")
+        reading = printed(run, 'reading')
+        for name in KINDS.split(','):
+            calls, told = (int(word) for word in re.search(rf'^{name} (\d+) (\d+)$', run.out, re.M).groups())
+            row = report.one(name)
+            expect_equal((row['calls'], row['open'], row['late']), (calls, 0, 0), f'{name}: calls, open, late')
+            apart = row['runtime']['total_ns'] - told - reading * calls
+            expect(abs(apart) <= max(told / 100, 5000 * calls),
+                   f"{name}: {row['runtime']['total_ns']:.0f} ns by {source}, {told} + {calls} x {reading} ns by the clock")
+
+
+for _source in ('rseq', 'perf', 'clock_gettime'):
+    for _threads in (1, 4):
+        cpu_kinds(_source, _threads)
+
+
+@SUITE.test('perf events that cannot be had: threads without one read the clock, and a note says so')
+def _(t):
+    program = t.build('fewfiles.c', '-pthread')
+    run, report = t.report_of([program, '3'], 'work', env={'WTM_CPU': 'perf'})
+    if report.data['cpu']['source'] != 'perf':
+        raise Skipped('no perf events here')
+    row = report.one('work')
+    expect_equal(row['calls'], 30, 'calls of work')
+    expect(any('perf event' in note for note in report.data['notes']), f"no note: {report.data['notes']}")
+    within(row['runtime']['total_ns'], printed(run, 'cpu') * 0.98, printed(run, 'cpu') * 1.01 + 30 * 10000, 'runtime of work')
+
+
+@SUITE.test('perf events and fork: a child, whose pages are gone, goes on')
+def _(t):
+    run, report = t.report_of([t.build('forkinside.c')], 'work,split', env={'WTM_CPU': 'perf'})
+    children = run.children()
+    expect_equal(sorted(child.one('work')['calls'] for child in children), [1000, 2000], 'calls of work in the children')
+    expect_equal((report.one('work')['calls'], report.one('split')['calls'], report.one('split')['open']), (2000, 1, 0),
+                 'calls of work and split, open ones, in the parent')
+    expect(all(child.data['cpu']['source'] == report.data['cpu']['source'] for child in children), 'source of a child')
 
 
 @SUITE.test('WTM_RECURSION: withdraw charges the outermost call, nest each level')

@@ -26,6 +26,7 @@ void builder_open(struct profile_builder *builder, size_t room)
     header->clock_trusted = 1;
     header->tick_hz_hint = 2000000000;
     header->cpu_source = WTM_CPU_RSEQ;
+    header->order = WTM_ORDER_EXIT;
     header->armed = 1;
     strcpy(header->program, "sqlite3");
 }

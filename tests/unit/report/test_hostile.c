@@ -24,6 +24,15 @@ static void fill(struct profile_builder *b)
     stats_add(&switched->real, 5000);
     stats_add(&switched->run, 50);
     cell_call(builder_cell(b, g, thread), 77);
+    struct wtm_samples *samples = builder_chunk(b, WTM_CHUNK_SAMPLES, sizeof *samples + 8 * sizeof *samples->of);
+    *samples = (struct wtm_samples){.chunk = samples->chunk, .function = cell->function, .capacity = 8, .taken = 3};
+    for (unsigned i = 0; i < 3; i++)
+        samples->of[i] = (struct wtm_sample){100 + i, 90 + i, thread, 0};
+    struct wtm_noise *noise = builder_chunk(b, WTM_CHUNK_NOISE, sizeof *noise);
+    *noise = (struct wtm_noise){.chunk = noise->chunk, .function = cell->function, .thread = thread, .counted = 2, .waits = 1,
+                                .taken_out = 3, .taken_out_ticks = 70};
+    cell->samples = (uint64_t)((unsigned char *)samples - b->base);
+    cell->noise = (uint64_t)((unsigned char *)noise - b->base);
     struct wtm_edges_chunk *edges = builder_edges(b, thread, 3);
     edges->edges[0] = (struct wtm_edge){f, g, 5, 500};
     edges->edges[1] = (struct wtm_edge){f, h, 5, 500};
@@ -61,6 +70,11 @@ static int try(const unsigned char *image, size_t bytes)
         static char buffer[512];
         struct wtm_text text;
         wtm_text_init(&text, buffer, sizeof buffer, sink, NULL);
+        for (size_t i = 0; i < summary.row_count; i++) {
+            struct wtm_observation *of;
+            size_t count;
+            cr_assert_eq(wtm_row_samples(&summary.rows[i], &of, &count, &arena), 0);
+        }
         cr_assert_eq(wtm_table_print(&text, &summary, &(struct wtm_table_options){.width = 80, .verbose = 1}),
                      0);
     }
