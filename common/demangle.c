@@ -31,7 +31,8 @@ static void take_text(const char *text, size_t length, void *context)
     /* The demanglers do not ask whether to go on; they hold nothing that would have to be given back. */
     if (length >= TEXT_BYTES - demangler->length)
         __builtin_longjmp(job->way_out, 1);
-    memcpy(demangler->text + demangler->length, text, length);
+    if (length) /* they give an empty text as a null pointer */
+        memcpy(demangler->text + demangler->length, text, length);
     demangler->length += length;
 }
 

@@ -10,6 +10,7 @@
 #include "preload/process.h"
 #include "preload/special.h"
 #include "preload/thread.h"
+#include "preload/watch.h"
 #include <signal.h>
 #include <string.h>
 
@@ -87,6 +88,14 @@ static void name_target(struct wtm_target *target, struct wtm_object *object, ch
     target->name = name;
 }
 
+/* sigaction() may be called in a signal handler, which must not call the loader's functions: what it last told will do. */
+static int look(struct wtm_modules *modules, struct wtm_arena *arena)
+{
+    if (!wtm_watch_follows_loader())
+        return wtm_modules_scan(modules, arena);
+    return wtm_modules_consistent() ? wtm_modules_recall(modules, arena) : -11; /* EAGAIN */
+}
+
 /* With the installer's lock held, or at start-up. */
 static void time_handler(uintptr_t address)
 {
@@ -97,7 +106,7 @@ static void time_handler(uintptr_t address)
     struct wtm_probe *probe = wtm_probes_at(address);
     if (probe && !probe->flags) {
         __atomic_fetch_or(&probe->special, special, __ATOMIC_RELAXED);
-    } else if (!probe && !wtm_modules_scan(&modules, &arena)) {
+    } else if (!probe && !look(&modules, &arena)) {
         struct wtm_target target = {.address = address, .special = special};
         const struct wtm_target *one = &target;
         struct wtm_refused refused = {0};

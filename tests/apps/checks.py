@@ -220,8 +220,8 @@ def python_tests(t, names, patterns):
     """Python's own test suite while its functions are timed."""
     if not os.path.exists('/usr/lib/python3.11/test/test_json/__init__.py'):
         raise Skipped('libpython3.11-testsuite is not installed')
-    run = t.run([PYTHON, '-m', 'test', '-q', *names.split()], patterns, timeout=1200)
-    expect_equal((run.status, 'Tests result: SUCCESS' in run.out), (0, True), f'status and result: {run.out[-1500:]}')
+    run = t.run([PYTHON, '-m', 'test', '-q', '-W', *names.split()], patterns, timeout=1200)
+    expect_equal((run.status, 'Tests result: SUCCESS' in run.out), (0, True), f'status and result: {run.out[-6000:]}')
     report = run.report()
     expect(report.sum('calls', 'PyDict_*') > 10000, f"only {report.sum('calls', 'PyDict_*')} calls of PyDict_*")
 

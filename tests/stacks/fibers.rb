@@ -11,5 +11,5 @@ until q.empty?
 end
 e = Enumerator.new { |y| 2000.times { |i| y << i } }
 s = 0; begin; loop { s += e.next }; end
-ths = 4.times.map { |t| Thread.new { f = Fiber.new { 200.times { |i| Fiber.yield i }; :d }; c = 0; while (v = f.resume) != :d; c += v; end; c } }
+ths = 4.times.map { |t| Thread.new { own = Fiber.new { 200.times { |i| Fiber.yield i }; :d }; c = 0; while (v = own.resume) != :d; c += v; end; c } }
 puts "#{tot} #{err} #{s} #{ths.map(&:value).sum}"
