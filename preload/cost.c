@@ -4,7 +4,8 @@
  * An empty function is called in batches through a stub of the same shape as the patcher's (the instructions are those of
  * patcher.h), under an open caller, so that caller-callee edges are counted as well. Of the batches' means the lower
  * quartile is taken: interruptions only ever add. The distance between the quartiles tells how far to trust it.
- *   inside    = mean of the raw interval of an empty call
+ *   inside    = mean of the raw interval of an empty call - bare loop per call: so what an untimed call takes, with its call and
+ *               return, is the function's time, and an empty function's mean is that rather than zero
  *   outside   = (timed loop - bare loop) per call - inside
  * Where the CPU clock is read at each call, that is part of outside; it is subtracted as it happens, though, so what is
  * subtracted per call (wtm_hot) is without it.
@@ -116,9 +117,9 @@ static void take_down(struct setup *s, struct wtm_local *local)
     memset(local, 0, sizeof *local);
 }
 
-/* What is subtracted meanwhile is added back: other threads may be timing with it. */
 static int32_t renewal_cost; /* a call, as of the last measurement */
 
+/* What is subtracted meanwhile is added back: other threads may be timing with it. */
 static struct wtm_cost measure(int batches)
 {
     static struct setup s; /* 10 KiB: not on the program's stack */
@@ -141,7 +142,7 @@ static struct wtm_cost measure(int batches)
         int64_t before = sum_of(&s.cell);
         uint64_t spent_before = s.thread->spent_ticks;
         whole[i] = per_call((int64_t)loop(wtm_cost_timed) - bare);
-        inside[i] = per_call(sum_of(&s.cell) - before) + wtm_hot.inside_ticks * FRACTION;
+        inside[i] = per_call(sum_of(&s.cell) - before - bare) + wtm_hot.inside_ticks * FRACTION;
         renewals[i] = per_call((int64_t)(s.thread->spent_ticks - spent_before));
         local->idle = NULL;
         local->open = s.record;
