@@ -121,6 +121,8 @@ static void tell_confined(const char *missing)
 static void begin_timing(void)
 {
     wtm_clock_choose(wtm_settings.clock);
+    if (wtm_clock.monotonic && (wtm_settings.samples || wtm_settings.noise || wtm_settings.subtract))
+        wtm_log("WTM_SAMPLES, WTM_NOISE and WTM_SUBTRACT go by the TSC only; they are left out with the kernel's clock (WTM_CLOCK)");
     know_process();
     find_xsave();
     open_profile();

@@ -4,14 +4,13 @@
 #include "preload/install.h"
 #include "common/resolve.h"
 #include "common/sys.h"
-#include "patcher/patcher.h"
 #include "preload/clock.h"
 #include "preload/company.h"
 #include "preload/config.h"
-#include "preload/describe.h"
 #include "preload/handlers.h"
 #include "preload/log.h"
 #include "preload/modules.h"
+#include "preload/patching.h"
 #include "preload/probes.h"
 #include "preload/profile.h"
 #include "preload/special.h"
@@ -26,105 +25,6 @@ static struct wtm_arena pattern_arena;
 static void complain(void *context, const char *message)
 {
     wtm_log(message);
-}
-
-static struct wtm_refused first_refused; /* since somebody asked */
-
-void wtm_install_refuse(const struct wtm_target *target, enum wtm_refusal reason)
-{
-    if (!first_refused.reason)
-        first_refused = (struct wtm_refused){target, reason};
-    wtm_probes_refused(target->name, target->mangled, target->object ? target->object->path : "", target->address, reason);
-    if (wtm_settings.verbose)
-        wtm_log("not timed: ", target->name, " (", target->object ? target->object->name : "?", "): ", wtm_refusal_text(reason));
-}
-
-static const char *const method_names[] = {
-    [WTM_PATCH_NONE] = "", [WTM_PATCH_JUMP5] = "by a five-byte jump", [WTM_PATCH_PADDED] = "by a jump into its padding",
-    [WTM_PATCH_JUMP2] = "by a two-byte jump", [WTM_PATCH_PUNNED] = "by a punned jump"};
-
-/* What is wanted of each timed function's calls. */
-static uint32_t wanted_of_all(void)
-{
-    return (wtm_settings.samples ? (uint32_t)WTM_SPECIAL_SAMPLED : 0) | (wtm_settings.noise ? (uint32_t)WTM_SPECIAL_COUNTED : 0);
-}
-
-/* Requests for the targets that are not patched yet. Their probes are the requests' contexts. */
-static size_t request_targets(const struct wtm_target *const *targets, size_t count, struct wtm_patch_request *requests,
-                              const struct wtm_target **of)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (wtm_probes_at(targets[i]->address))
-            continue;
-        struct wtm_probe *probe = wtm_probes_new();
-        if (!probe) {
-            wtm_install_refuse(targets[i], WTM_REFUSED_NO_MEMORY);
-            continue;
-        }
-        uintptr_t hook = wtm_watch_hook(targets[i], probe);
-        if (!probe->flags) /* what is watched has a hook of its own */
-            probe->special = wanted_of_all() | targets[i]->special;
-        if (hook == (uintptr_t)wtm_entry && (probe->special || wtm_settings.subtract)) /* handlers may turn out to be among them */
-            hook = (uintptr_t)wtm_entry_special;
-        else
-            probe->special = 0; /* by the kernel's clock there is none */
-        requests[n] = (struct wtm_patch_request){
-            .entry = targets[i]->address, .size = targets[i]->size, .hook = hook, .context = probe, .patch = probe->patch};
-        of[n++] = targets[i];
-    }
-    return n;
-}
-
-static int finish_target(const struct wtm_patch_request *request, const struct wtm_target *target)
-{
-    if (request->refusal) {
-        struct wtm_probe *probe = request->context;
-        if (probe->index) /* prepared, and refused when it was to be written: it may be tried again */
-            wtm_patch_forget(&request->patch, 1);
-        wtm_probes_drop(probe);
-        wtm_install_refuse(target, request->refusal);
-        return 0;
-    }
-    wtm_probes_ready(request->context);
-    wtm_probes_found(target->pattern);
-    if (wtm_settings.verbose)
-        wtm_log("timed: ", target->name, " (", target->object->name, ") ", method_names[request->patch->method]);
-    return 1;
-}
-
-/* All that is to be patched in one object: one scan of its text, one commit. Gives the number of functions timed. */
-static int patch_object(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count, int watch,
-                        enum wtm_company company, struct wtm_arena *arena)
-{
-    struct wtm_code_module module;
-    size_t most = count + WTM_WATCHES_PER_OBJECT;
-    struct wtm_patch_request *requests = wtm_arena_alloc(arena, most * sizeof *requests);
-    const struct wtm_target **of = wtm_arena_alloc(arena, most * sizeof *of);
-    int timed = 0;
-    if (!requests || !of)
-        return 0;
-    size_t n = request_targets(targets, count, requests, of);
-    size_t all = n + (watch ? wtm_watch_wanted(object, requests + n) : 0);
-    if (!all)
-        return 0;
-    wtm_describe_module(object, &module, arena);
-    for (size_t i = 0; i < all; i++)
-        requests[i].running = company == WTM_COMPANY_RUNS;
-    wtm_patch_prepare(&module, requests, all);
-    for (size_t i = 0; i < all; i++) {
-        if (!requests[i].refusal && i < n)
-            wtm_probes_describe(requests[i].context, of[i]);
-        else if (!requests[i].refusal)
-            wtm_watch_prepared(&requests[i]);
-    }
-    wtm_company_hold_back(company, requests, all);
-    wtm_patch_commit(requests, all, company == WTM_COMPANY_NONE);
-    for (size_t i = 0; i < n; i++)
-        timed += finish_target(&requests[i], of[i]);
-    for (size_t i = n; i < all; i++)
-        wtm_watch_patched(&requests[i]);
-    return timed;
 }
 
 /* What WTM_SUBTRACT names is timed as well, whether WTM_TIME names it or not: adds it to `found`, one target a body. */
@@ -200,7 +100,7 @@ static int install(struct wtm_modules *modules, enum wtm_company company, struct
         for (size_t i = 0; i < found.target_count; i++)
             if (found.targets[i].object == &modules->objects[o] && found.targets[i].refusal == WTM_REFUSED_NONE)
                 group[n++] = &found.targets[i];
-        patched += patch_object(&modules->objects[o], group, n, o >= modules->first_new, company, arena);
+        patched += wtm_patching_object(&modules->objects[o], group, n, o >= modules->first_new, company, arena);
     }
     for (size_t i = 0; i < found.target_count; i++)
         if (found.targets[i].refusal != WTM_REFUSED_NONE || !found.targets[i].object)
@@ -371,19 +271,6 @@ void wtm_install_update(void)
     if (wtm_modules_consistent()) /* else somebody who works on code must have ended before the loader goes on */
         update();
     wtm_install_unlock();
-}
-
-int wtm_install_live(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count,
-                     struct wtm_refused *refused, struct wtm_arena *arena)
-{
-    struct wtm_company_state state;
-    first_refused = (struct wtm_refused){0};
-    enum wtm_company company = wtm_company_begin(&state);
-    int timed = patch_object(object, targets, count, 0, company, arena);
-    wtm_company_end(&state);
-    if (!refused->reason)
-        *refused = first_refused;
-    return timed;
 }
 
 void wtm_install_arm(int armed)

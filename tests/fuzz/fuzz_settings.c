@@ -5,6 +5,7 @@
 #include "common/patterns.h"
 #include "preload/config.h"
 #include "preload/control.h"
+#include "preload/mailbox.h"
 #include "preload/log.h"
 #include "preload/process.h"
 #include "preload/profile.h"
@@ -30,6 +31,7 @@ void wtm_log_parts(const char *const *parts)
     lines += bytes != 0;
 }
 int wtm_control(enum wtm_control what) { abort(); }
+void wtm_mailbox_work(void *context) { abort(); }
 struct wtm_profile_header *wtm_profile_header(void) { return NULL; }
 void wtm_signal_return(void) WTM_HIDDEN;
 void wtm_signal_return(void) { abort(); }

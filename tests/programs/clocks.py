@@ -196,3 +196,13 @@ def _(t):
         report = t.tools.report(f'{t.folder}/{current}.prof')
         expect_equal('needs system calls' in str(report.data), ends, f'{current}: told')
         expect_equal(report.one('late')['calls'] == 2000, not ends, f"{current}: calls after that: {report.one('late')['calls']}")
+
+
+@SUITE.test('what goes by the TSC only is left out with the kernel\'s clock, and that is said')
+def _(t):
+    for name, value in (('WTM_SAMPLES', '5'), ('WTM_NOISE', '1'), ('WTM_SUBTRACT', 'work')):
+        run, report = t.report_of([t.build('steps.c', '-pthread'), 'c7'], 'work', t.sub(name),
+                                  env={name: value, 'WTM_CLOCK': 'monotonic'})
+        expect(f'{name}' in run.err and 'left out' in run.err, f'stderr: {run.err!r}')
+        row = report.one('work')
+        expect_equal((row['calls'], row.get('samples_ns') or [], row['subtracted']), (7, [], False), f'the row with {name}')

@@ -138,7 +138,7 @@ def _(t):
 def _(t):
     run, report = nested(t, WTM_CLOCK='monotonic')
     within(report.one('outer')['realtime']['total_ns'], 50 * MS - 0.02 * MS, printed(run, 'outer') + 0.02 * MS, 'outer')
-    within(report.data['process']['wall_ns'], 110 * MS, 20000 * MS, 'the run')
+    within(report.data['process']['wall_ns'], 100 * MS, 20000 * MS, 'the run')
 
 
 @SUITE.test('an empty function costs near nothing after correction')

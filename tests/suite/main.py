@@ -8,6 +8,7 @@ Suites: build, unit, lint, cases, programs, unwind, stacks, loading, clocked, di
 sanitize (with --full). Without --only: all of them, in this order."""
 import argparse
 import os
+import signal
 import sys
 
 sys.dont_write_bytecode = True
@@ -130,6 +131,9 @@ SUITES = {'build': suite_build, 'unit': suite_unit, 'lint': suite_lint, 'cases':
 
 
 def main():
+    for number in (signal.SIGINT, signal.SIGQUIT):  # a shell's background job begins with them ignored, and so would what it tests
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     options = arguments()
     chosen = [name for name in options.only.split(',') if name] or [
         name for name in SUITES if name not in ('threads', 'sanitize') or options.full]
