@@ -11,11 +11,12 @@ f() {
 }
 f 5
 coproc cat
+coprocess=$COPROC_PID # the variable goes when the process does
 echo hello >&"${COPROC[1]}"
 read -r x <&"${COPROC[0]}"
 echo "$x"
 exec {COPROC[1]}>&-
-wait "$COPROC_PID"
+wait "$coprocess"
 trap 'echo exit' EXIT
 trap 'echo usr1' USR1
 kill -USR1 $$
