@@ -35,7 +35,20 @@ static void arm(struct wtm_thread *thread)
 }
 
 /* What a reading costs when nothing comes between; longer ones were interrupted. */
-static uint64_t shortest_ticks = UINT64_MAX;
+static uint64_t shortest_ticks = UINT64_MAX; /* of all threads; read and written by atomic accesses only */
+
+static uint64_t shortest(void)
+{
+    return __atomic_load_n(&shortest_ticks, __ATOMIC_RELAXED);
+}
+
+static void note_length(uint64_t took)
+{
+    uint64_t before = shortest();
+    while (took < before &&
+           !__atomic_compare_exchange_n(&shortest_ticks, &before, took, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
 
 /* One reading of the CPU clock. */
 struct reading {
@@ -48,13 +61,13 @@ struct reading {
  * inside leaves the CPU clock alone: on each side of it only half of a plain reading is between. */
 static int64_t offset_before(const struct reading *r)
 {
-    uint64_t half = (r->interrupted ? shortest_ticks : r->after - r->begin) / 2;
+    uint64_t half = (r->interrupted ? shortest() : r->after - r->begin) / 2;
     return r->cpu - (int64_t)(r->begin + half);
 }
 
 static int64_t offset_after(const struct reading *r)
 {
-    uint64_t half = r->interrupted ? shortest_ticks / 2 : r->after - r->begin - (r->after - r->begin) / 2;
+    uint64_t half = r->interrupted ? shortest() / 2 : r->after - r->begin - (r->after - r->begin) / 2;
     return r->cpu - (int64_t)(r->after - half);
 }
 
@@ -70,15 +83,14 @@ static struct reading read_clock(const struct wtm_thread *thread)
     }
     r.cpu = (int64_t)wtm_convert(wtm_clock.to_ticks, ns);
     uint64_t took = r.after - r.begin;
-    if (took < shortest_ticks)
-        shortest_ticks = took;
-    r.interrupted = took / 4 > shortest_ticks;
+    note_length(took);
+    r.interrupted = took / 4 > shortest();
     return r;
 }
 
 int64_t wtm_cpu_noise_ticks(void)
 {
-    return shortest_ticks == UINT64_MAX ? 0 : (int64_t)shortest_ticks * 2;
+    return shortest() == UINT64_MAX ? 0 : (int64_t)shortest() * 2;
 }
 
 /* A new pair that holds from now on. What it cost is added to spent_ticks, waits excepted: they were not our doing. A signal
@@ -92,7 +104,7 @@ static int renew_once(struct wtm_thread *thread, int64_t *before)
     thread->cpu_offset = offset_after(&r) + thread->hidden_wait;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     int clean = thread->renewals == number && (!wtm_cpu_is_cheap(thread) || *thread->switch_word == thread->switch_expected);
-    thread->spent_ticks += r.interrupted || !clean ? shortest_ticks : r.after - begin;
+    thread->spent_ticks += r.interrupted || !clean ? shortest() : r.after - begin;
     return clean;
 }
 

@@ -24,6 +24,7 @@ static void help(void)
            "  wtm list ./app                        what can be timed in ./app, what not and why\n"
            "  wtm top $(pidof app)                  the table of a running ./app, refreshed\n"
            "  wtm reset $(pidof app)                counts from zero; also arm, disarm, dump\n"
+           "  wtm time $(pidof app) 'bar*'          times more functions of it; also untime\n"
            "\n"
            "Commands:\n");
     for (size_t i = 0; i < COMMANDS; i++)
