@@ -177,7 +177,7 @@ void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
     int native = wtm_on_native(thread, sp), holes = 0;
     struct wtm_record *top = thread->top, *oldest_left = NULL;
     for (struct wtm_record *r = top; r > thread->base; r--) {
-        if (r->sp == WTM_SP_ADOPTED)
+        if (wtm_record_was_adopted(r))
             wtm_record_drop_adopted(r);
         if (r->sp == WTM_SP_HOLE)
             holes = 1;
@@ -210,7 +210,7 @@ void wtm_records_abandon(struct wtm_thread *thread)
     int known = thread->stack_high != thread->stack_low;
     thread->closing = NULL;
     for (struct wtm_record *r = thread->top; r > thread->base; r--) {
-        if (r->sp == WTM_SP_ADOPTED)
+        if (wtm_record_was_adopted(r))
             wtm_record_drop_adopted(r);
         if (r->sp == WTM_SP_HOLE || (r->sp != WTM_SP_NONE && known && !wtm_on_native(thread, r->sp)))
             continue; /* a fiber may go on in another thread */

@@ -5,6 +5,12 @@
 
 #include "preload/records.h"
 
+/* It returned in another thread, which does not look at it any more: this load pairs with that thread's store. */
+static inline int wtm_record_was_adopted(const struct wtm_record *record)
+{
+    return __atomic_load_n(&record->sp, __ATOMIC_ACQUIRE) == WTM_SP_ADOPTED;
+}
+
 static inline int wtm_on_native(const struct wtm_thread *thread, uint64_t sp)
 {
     return sp > thread->stack_low && sp <= thread->stack_high;

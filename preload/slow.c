@@ -82,7 +82,7 @@ static enum wtm_entry_action judge_open(struct wtm_thread *thread, struct wtm_lo
         outer = r->outer;
         if (!r->local) /* just being closed */
             continue;
-        if (r->sp == WTM_SP_ADOPTED && !thread->busy) {
+        if (wtm_record_was_adopted(r) && !thread->busy) {
             wtm_record_drop_adopted(r);
             wtm_records_compact(thread);
             return WTM_ENTRY_RETRY;

@@ -89,7 +89,7 @@ static uint32_t own_tid(void)
 
 static void set_owner(struct wtm_thread *thread)
 {
-    thread->fs_base = thread_pointer();
+    __atomic_store_n(&thread->fs_base, thread_pointer(), __ATOMIC_RELAXED); /* others compare theirs with it */
     thread->tid = own_tid();
     if (thread->tid == wtm_process.pid) {
         thread->stack_low = wtm_process.stack_low;

@@ -102,13 +102,13 @@ static void run_fiber(struct fiber *fiber, unsigned seed)
 }
 
 /* glibc hands stacks of threads that ended to new ones under a lock that ThreadSanitizer does not see; blocks go with them. */
-static int handover;
+int wtm_handover;
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
 static void *drive(void *number)
 {
-    __tsan_acquire(&handover);
+    __tsan_acquire(&wtm_handover);
     unsigned seed = (unsigned)(uintptr_t)number * 2654435761u + 1;
     for (unsigned long i = 0; i < rounds; i++) {
         seed = seed * 1103515245 + 12345;
@@ -116,7 +116,7 @@ static void *drive(void *number)
         run_fiber(&fibers[(seed >> 16) % FIBERS], seed >> 20);
     }
     nest(1, 0);
-    __tsan_release(&handover);
+    __tsan_release(&wtm_handover);
     return NULL;
 }
 
