@@ -94,10 +94,6 @@ static inline struct wtm_object_detail *wtm_object_detail(const struct wtm_objec
 
 /* All of [address, address + bytes) inside one readable segment of a loaded object. */
 int wtm_object_readable(const struct wtm_object *object, uintptr_t address, size_t bytes);
-/* The file offset-free address (value less bias) lies in an executable segment. */
-int wtm_object_executable(const struct wtm_object *object, uint64_t offset);
-/* Run-time address inside any segment of a loaded object. */
-int wtm_object_contains(const struct wtm_object *object, uintptr_t address);
 
 void wtm_elf_dynamic_read(struct wtm_object *object, struct wtm_elf_dynamic *dynamic);
 const Elf64_Sym *wtm_elf_dynamic_symbol(const struct wtm_object *object, uint32_t index);

@@ -67,6 +67,11 @@ int wtm_object_from_memory(struct wtm_object *object, const char *path, uintptr_
 /* An object on disk. -ENOEXEC when it is not a 64-bit little-endian x86-64 ELF object that can be loaded. */
 int wtm_object_from_file(struct wtm_object *object, const char *path, struct wtm_arena *arena);
 
+/* The file offset-free address (value less bias) lies in an executable segment. */
+int wtm_object_executable(const struct wtm_object *object, uint64_t offset);
+/* Run-time address inside any segment of a loaded object. */
+int wtm_object_contains(const struct wtm_object *object, uintptr_t address);
+
 /* One exported function by the loader's hash tables, without reading any file: cheap. 1 found, 0 not. Loaded
  * objects. */
 int wtm_object_lookup(const struct wtm_object *object, const char *name, struct wtm_symbol *out);

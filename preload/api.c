@@ -16,21 +16,10 @@ int wtmtime_1_time(const char *pattern)
     return wtm_change_end(&change, result);
 }
 
-static int contains(const struct wtm_object *object, uintptr_t address, unsigned flags)
-{
-    for (unsigned i = 0; i < object->phdr_count; i++) {
-        const Elf64_Phdr *segment = &object->phdr[i];
-        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags && address >= object->bias + segment->p_vaddr &&
-            address - object->bias - segment->p_vaddr < segment->p_memsz)
-            return 1;
-    }
-    return 0;
-}
-
 static const struct wtm_object *object_at(const struct wtm_change *change, uintptr_t address)
 {
     for (size_t i = 0; i < change->modules.count; i++)
-        if (contains(&change->modules.objects[i], address, PF_X))
+        if (wtm_object_executable(&change->modules.objects[i], address - change->modules.objects[i].bias))
             return &change->modules.objects[i];
     return NULL;
 }
@@ -44,7 +33,7 @@ int wtmtime_1_time_address(const void *function, const char *name)
         result = WTMTIME_REFUSED - WTM_REFUSED_NOT_CODE;
     if (!result && target.object->is_vdso)
         result = WTMTIME_REFUSED - WTM_REFUSED_VDSO;
-    if (!result && contains(target.object, wtm_modules_own_address(), 0))
+    if (!result && wtm_object_contains(target.object, wtm_modules_own_address()))
         result = WTMTIME_REFUSED - WTM_REFUSED_OWN_LIBRARY;
     if (!result) {
         target.offset = target.address - target.object->bias;

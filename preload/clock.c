@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The clock and its rate. General registers only: CPU-time renewals come here from inside timed calls. */
 #include "preload/clock.h"
+#include "common/clock_pair.h"
 #include "common/clock_step.h"
 #include "common/sys.h"
 #include "preload/log.h"
@@ -63,24 +64,6 @@ int wtm_clock_is_barred(void)
 
 enum { TRIES = 16 };
 
-/* Readings with a clean bracket around them, averaged: each is right to half of its bracket, and their errors differ. */
-static struct wtm_clock_pair average(const struct wtm_clock_pair *tries, uint64_t shortest)
-{
-    struct wtm_clock_pair pair = tries[0];
-    uint64_t ticks = 0, ns = 0, used = 0;
-    for (int i = 0; i < TRIES; i++) {
-        if (tries[i].error_ticks > shortest + shortest / 4)
-            continue;
-        ticks += tries[i].ticks - tries[0].ticks;
-        ns += tries[i].monotonic_raw_ns - tries[0].monotonic_raw_ns;
-        used++;
-    }
-    pair.ticks += (ticks + used / 2) / used;
-    pair.monotonic_raw_ns += (ns + used / 2) / used;
-    pair.error_ticks = shortest;
-    return pair;
-}
-
 struct wtm_clock_pair wtm_clock_pair(void)
 {
     struct wtm_clock_pair tries[TRIES];
@@ -92,7 +75,7 @@ struct wtm_clock_pair wtm_clock_pair(void)
         tries[i] = (struct wtm_clock_pair){before + took / 2, ns, took};
         shortest = took < shortest ? took : shortest;
     }
-    return average(tries, shortest);
+    return wtm_clock_pair_mean(tries, TRIES, shortest);
 }
 
 /* By the lengths of its steps; a counter that does not get on is told from one that does. */

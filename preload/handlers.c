@@ -53,17 +53,6 @@ static int was_tried(uintptr_t address)
     return 0;
 }
 
-static int contains(const struct wtm_object *object, uintptr_t address)
-{
-    for (unsigned i = 0; i < object->phdr_count; i++) {
-        const Elf64_Phdr *segment = &object->phdr[i];
-        uintptr_t begin = object->bias + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && address >= begin && address - begin < segment->p_memsz)
-            return 1;
-    }
-    return 0;
-}
-
 /* Its symbol, or a name that says where it is. */
 static void name_target(struct wtm_target *target, struct wtm_object *object, char name[NAME_BYTES], struct wtm_arena *arena)
 {
@@ -112,7 +101,7 @@ static void time_handler(uintptr_t address)
         struct wtm_refused refused = {0};
         for (size_t i = 0; i < modules.count; i++) {
             struct wtm_object *object = &modules.objects[i];
-            if (!contains(object, address) || contains(object, (uintptr_t)wtm_entry) || object->is_vdso)
+            if (!wtm_object_executable(object, address - object->bias) || wtm_object_contains(object, (uintptr_t)wtm_entry) || object->is_vdso)
                 continue;
             target.object = object;
             target.offset = address - object->bias;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Rates by several clocks at once. */
 #include "report/clock_rate.h"
+#include "common/clock_pair.h"
 #include "report/clock_methods.h"
 #include <errno.h>
 #include <string.h>
@@ -10,29 +11,17 @@
 const char *const wtm_rate_clock_names[WTM_RATE_CLOCKS] = {"monotonic_raw", "monotonic", "realtime"};
 static const clockid_t clocks[WTM_RATE_CLOCKS] = {CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC, CLOCK_REALTIME};
 
-/* The mean of the readings with the shortest bracket, as the library does it (preload/clock.c). */
 static struct wtm_clock_pair take(clockid_t clock)
 {
     enum { TRIES = 32 };
-    struct wtm_clock_pair tries[TRIES], mean;
-    uint64_t shortest = UINT64_MAX, ticks = 0, ns = 0, used = 0;
+    struct wtm_clock_pair tries[TRIES];
+    uint64_t shortest = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
         uint64_t before = wtm_clock_stamp(), at = wtm_clock_now_ns(clock), took = wtm_clock_stamp() - before;
         tries[i] = (struct wtm_clock_pair){before + took / 2, at, took};
         shortest = took < shortest ? took : shortest;
     }
-    mean = tries[0];
-    for (int i = 0; i < TRIES; i++) {
-        if (tries[i].error_ticks > shortest + shortest / 4)
-            continue;
-        ticks += tries[i].ticks - tries[0].ticks;
-        ns += tries[i].monotonic_raw_ns - tries[0].monotonic_raw_ns;
-        used++;
-    }
-    mean.ticks += (ticks + used / 2) / used;
-    mean.monotonic_raw_ns += (ns + used / 2) / used;
-    mean.error_ticks = shortest;
-    return mean;
+    return wtm_clock_pair_mean(tries, TRIES, shortest);
 }
 
 void wtm_rate_pairs_take(struct wtm_rate_pairs *pairs)
