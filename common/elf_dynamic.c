@@ -163,6 +163,8 @@ void wtm_elf_dynamic_read(struct wtm_object *object, struct wtm_elf_dynamic *dyn
     dynamic->version_needs = raw.needs ? pointer(object, raw.needs) : 0;
     count_symbols(object, dynamic);
     read_relocations(object, dynamic, &raw);
+    dynamic->init = raw.small[DT_INIT];
+    dynamic->init_array = raw.small[DT_INIT_ARRAYSZ] >= sizeof(uintptr_t) ? raw.small[DT_INIT_ARRAY] : 0;
     if (raw.small[DT_SONAME] && dynamic->strings)
         dynamic->soname = wtm_elf_dynamic_string(dynamic, raw.small[DT_SONAME]);
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++)

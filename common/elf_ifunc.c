@@ -40,16 +40,6 @@ static int is_body(const struct query *query, uintptr_t value)
     return 0;
 }
 
-static uintptr_t slot_value(const struct wtm_object *object, uint64_t offset)
-{
-    uintptr_t at = object->bias + offset;
-    uintptr_t value;
-    if (!wtm_object_readable(object, at, sizeof value))
-        return 0;
-    memcpy(&value, (const void *)at, sizeof value);
-    return value;
-}
-
 /* A reference without a version, or with one under which the symbol is defined at this resolver. */
 static int version_fits(const struct query *query, const struct wtm_object *user, uint32_t index)
 {
@@ -92,7 +82,7 @@ static uintptr_t search(const struct query *query, const struct wtm_object *user
     for (size_t i = 0; i < count; i++) {
         if (!refers(query, user, &table[i]))
             continue;
-        uintptr_t value = slot_value(user, table[i].r_offset);
+        uintptr_t value = wtm_object_slot(user, table[i].r_offset);
         if (value && is_body(query, value))
             return value;
     }
@@ -108,24 +98,6 @@ static uintptr_t search_object(const struct query *query, const struct wtm_objec
     return found ? found : search(query, user, dynamic->rela, dynamic->rela_count);
 }
 
-/* The loader tells of a library before it relocates it; a resolver would then go through empty slots. The loader applies
- * relative relocations first and all at once, and no slot of an object with a bias holds such a value by itself. Slots in
- * data may have changed since, so one that fits is enough. */
-static int is_relocated(const struct wtm_object *object)
-{
-    const struct wtm_elf_dynamic *dynamic = &wtm_object_detail(object)->dynamic;
-    if (!object->bias)
-        return 1;
-    for (size_t i = 0; i < dynamic->rela_count; i++)
-        if (ELF64_R_TYPE(dynamic->rela[i].r_info) == R_X86_64_RELATIVE &&
-            slot_value(object, dynamic->rela[i].r_offset) == object->bias + (uint64_t)dynamic->rela[i].r_addend)
-            return 1;
-    for (size_t i = 0; i < dynamic->plt_rela_count; i++) /* packed relative relocations are in no table of this kind */
-        if (slot_value(object, dynamic->plt_rela[i].r_offset) >= object->bias)
-            return 1;
-    return 0;
-}
-
 uintptr_t wtm_object_ifunc_target(const struct wtm_object *object, const struct wtm_symbol *symbol,
                                   const struct wtm_object *objects, size_t count)
 {
@@ -138,7 +110,7 @@ uintptr_t wtm_object_ifunc_target(const struct wtm_object *object, const struct 
             found = search_object(&query, &objects[i]);
     if (found)
         return found;
-    if (!is_relocated(object))
+    if (!wtm_object_relocated(object)) /* a resolver would go through empty slots */
         return 0;
     /* On x86-64 a resolver takes no arguments. */
     found = ((uintptr_t(*)(void))query.resolver)();

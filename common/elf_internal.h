@@ -73,6 +73,7 @@ struct wtm_elf_dynamic {
     size_t rela_count, plt_rela_count;
     const uint64_t *relr;
     size_t relr_count;
+    uint64_t init, init_array; /* file values; 0: none */
     const char *soname;
     int needs_cxx; /* libstdc++ or libc++ is among its dependencies */
 };
@@ -91,6 +92,9 @@ static inline struct wtm_object_detail *wtm_object_detail(const struct wtm_objec
 {
     return object->detail;
 }
+
+/* The pointer at an offset of a loaded object; 0 where nothing can be read. */
+uintptr_t wtm_object_slot(const struct wtm_object *object, uint64_t offset);
 
 /* All of [address, address + bytes) inside one readable segment of a loaded object. */
 int wtm_object_readable(const struct wtm_object *object, uintptr_t address, size_t bytes);

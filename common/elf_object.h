@@ -56,6 +56,7 @@ struct wtm_object {
     int symbols_read;
     int is_go;    /* 1: a Go program or library (build info or pclntab); known after
                      wtm_object_open/_read_symbols */
+    int unbound;   /* set by wtm_resolve: a pattern names an IFUNC of it, and the loader has not relocated it yet */
     int is_walker; /* 1: holds a runtime (V8, HotSpot) that walks the stack by return addresses; as above */
     void *detail; /* the reader's own */
 };
@@ -85,6 +86,12 @@ int wtm_object_read_symbols(struct wtm_object *object, struct wtm_arena *arena);
  * wrote there), and only if nobody refers to it by calling its resolver. 0 when it cannot be told. */
 uintptr_t wtm_object_ifunc_target(const struct wtm_object *object, const struct wtm_symbol *symbol,
                                   const struct wtm_object *objects, size_t count);
+
+/* 1: the loader has relocated this loaded object; before, no IFUNC of it has its body. */
+int wtm_object_relocated(const struct wtm_object *object);
+/* The first function that the loader calls in a loaded object, once that and what it needs is relocated: DT_INIT, or the
+ * first of DT_INIT_ARRAY. 0: there is none. */
+uintptr_t wtm_object_initializer(const struct wtm_object *object);
 
 /* Sorted, unique run-time addresses inside executable segments that relocated data of this loaded object
  * points to (RELATIVE relocations, RELR as well). NULL with *count 0 when there are none. */

@@ -42,6 +42,8 @@ struct wtm_target {
     const char *aliases;      /* comma-separated other names of the same address, or NULL */
     const char *pattern;    /* the (first) pattern that named it, as written */
     unsigned special;       /* for the caller's use; 0 */
+    uint8_t ifunc;            /* 1: named by an IFUNC symbol */
+    uint8_t unbound;          /* 1: one whose object is not relocated yet (`unbound` there); refused as RESOLVER */
     enum wtm_refusal refusal; /* decided by name, kind or place; NONE: up to the patcher */
 };
 

@@ -302,6 +302,11 @@ static int finish(struct drafts *drafts, struct draft *draft)
     if (visit.error || draft->excluded)
         return visit.error;
     target->refusal = decide(resolver, draft, visit.has_resolver);
+    target->ifunc = draft->is_ifunc;
+    if (draft->at_resolver && target->object->loaded && !wtm_object_relocated(target->object))
+        target->unbound = 1;
+    if (target->unbound && target->refusal == WTM_REFUSED_RESOLVER)
+        ((struct wtm_object *)target->object)->unbound = 1;
     target->pattern = resolver->set->patterns[draft->pattern].text;
     const char *name = draft->symbol.name;
     if (draft->is_address) {

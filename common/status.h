@@ -39,7 +39,8 @@
     X(COLD_PART, 28, "a cold part of a function, never an entry")                                                      \
     X(TOO_MANY, 29, "more functions than one process can time")                                                       \
     X(STACK_WALKER, 30, "called by generated code, whose runtime finds its way by return addresses on the stack (V8, HotSpot)") \
-    X(TRAP_BLOCKED, 31, "it runs, and a thread blocks SIGTRAP or cannot be asked: try again, or name it in WTM_TIME")
+    X(TRAP_BLOCKED, 31, "it runs, and a thread blocks SIGTRAP or cannot be asked: try again, or name it in WTM_TIME")         \
+    X(UNBOUND, 32, "an IFUNC of a library loaded later whose initializer cannot be watched: load the library at start (LD_PRELOAD)")
 
 enum wtm_refusal {
 #define X(name, number, text) WTM_REFUSED_##name = number,

@@ -103,7 +103,7 @@ struct wtm_way_back {
 enum { WTM_WAYS = 1024 };
 
 /* A timed function that is watched as well: its gate stays open. */
-enum wtm_probe_flags { WTM_PROBE_PRCTL = 1, WTM_PROBE_SYSCALL = 2 };
+enum wtm_probe_flags { WTM_PROBE_PRCTL = 1, WTM_PROBE_SYSCALL = 2, WTM_PROBE_INITIALIZER = 3 };
 
 /* One timed function: what its stub hands over in r11. */
 struct wtm_probe {

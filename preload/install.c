@@ -70,14 +70,14 @@ static void tell_missing(const struct wtm_resolution *found)
         wtm_probes_missing(found->missing[i].pattern, found->missing[i].near);
 }
 
-static int resolve_all(struct wtm_modules *modules, struct wtm_resolution *found, struct wtm_arena *arena)
+static int resolve_all(struct wtm_modules *modules, size_t first, struct wtm_resolution *found, struct wtm_arena *arena)
 {
     struct wtm_resolution more;
     uintptr_t own = wtm_modules_own_address();
-    int error = wtm_resolve(&patterns, modules->objects, modules->count, modules->first_new, own, arena, found);
+    int error = wtm_resolve(&patterns, modules->objects, modules->count, first, own, arena, found);
     if (error || !subtracted.count)
         return error;
-    error = wtm_resolve(&subtracted, modules->objects, modules->count, modules->first_new, own, arena, &more);
+    error = wtm_resolve(&subtracted, modules->objects, modules->count, first, own, arena, &more);
     if (!error)
         error = merge_subtracted(found, &more, arena);
     if (!error)
@@ -85,27 +85,51 @@ static int resolve_all(struct wtm_modules *modules, struct wtm_resolution *found
     return error;
 }
 
-static int install(struct wtm_modules *modules, enum wtm_company company, struct wtm_arena *arena)
+static int patch_targets(struct wtm_modules *modules, const struct wtm_resolution *found, enum wtm_company company,
+                         struct wtm_arena *arena)
 {
-    struct wtm_resolution found;
     int patched = 0;
-    int error = resolve_all(modules, &found, arena);
-    if (error)
-        return error;
-    const struct wtm_target **group = wtm_arena_alloc(arena, (found.target_count + 1) * sizeof *group);
+    const struct wtm_target **group = wtm_arena_alloc(arena, (found->target_count + 1) * sizeof *group);
     if (!group)
         return -12;
     for (size_t o = 0; o < modules->count; o++) {
         size_t n = 0;
-        for (size_t i = 0; i < found.target_count; i++)
-            if (found.targets[i].object == &modules->objects[o] && found.targets[i].refusal == WTM_REFUSED_NONE)
-                group[n++] = &found.targets[i];
+        for (size_t i = 0; i < found->target_count; i++)
+            if (found->targets[i].object == &modules->objects[o] && found->targets[i].refusal == WTM_REFUSED_NONE)
+                group[n++] = &found->targets[i];
         patched += wtm_patching_object(&modules->objects[o], group, n, o >= modules->first_new, company, arena);
     }
-    for (size_t i = 0; i < found.target_count; i++)
-        if (found.targets[i].refusal != WTM_REFUSED_NONE || !found.targets[i].object)
-            wtm_install_refuse(&found.targets[i], found.targets[i].refusal ? found.targets[i].refusal : WTM_REFUSED_NOT_CODE);
-    tell_missing(&found);
+    return patched;
+}
+
+/* Those that wait for their object to be relocated are not refused, if we shall hear of that. */
+static void refuse_targets(const struct wtm_resolution *found)
+{
+    for (size_t i = 0; i < found->target_count; i++) {
+        const struct wtm_target *target = &found->targets[i];
+        if (target->refusal == WTM_REFUSED_NONE && target->object)
+            continue;
+        enum wtm_refusal reason = target->refusal ? target->refusal : WTM_REFUSED_NOT_CODE;
+        if (target->unbound && reason == WTM_REFUSED_RESOLVER) {
+            if (wtm_watch_initializer(target->object))
+                continue;
+            reason = WTM_REFUSED_UNBOUND;
+        }
+        wtm_install_refuse(target, reason);
+    }
+}
+
+static int install(struct wtm_modules *modules, enum wtm_company company, struct wtm_arena *arena)
+{
+    struct wtm_resolution found;
+    int error = resolve_all(modules, modules->first_new, &found, arena);
+    if (error)
+        return error;
+    int patched = patch_targets(modules, &found, company, arena);
+    if (patched >= 0) {
+        refuse_targets(&found);
+        tell_missing(&found);
+    }
     return patched;
 }
 
@@ -243,34 +267,61 @@ void wtm_install_unlock(void)
     __atomic_store_n(&wtm_process.installer, 0, __ATOMIC_RELEASE);
 }
 
-static void update(void)
+static void added(int patched)
+{
+    if (patched <= 0)
+        return;
+    wtm_generation_advance();
+    wtm_install_gates();
+}
+
+static void update(struct wtm_modules *modules, struct wtm_arena *arena)
+{
+    wtm_modules_remember(modules, forget_object);
+    if (modules->first_new == modules->count)
+        return;
+    added(install(modules, WTM_COMPANY_NONE, arena));
+    tell_notes(modules, modules->first_new);
+    wtm_modules_await(modules);
+}
+
+/* Bodies of IFUNCs whose objects were relocated since they were found; all else of these objects was seen to then. No thread
+ * runs in them yet. */
+static void bind(struct wtm_modules *modules, struct wtm_arena *arena)
+{
+    struct wtm_resolution found;
+    size_t first = wtm_modules_bound(modules), n = 0;
+    if (first == modules->count || resolve_all(modules, first, &found, arena))
+        return;
+    for (size_t i = 0; i < found.target_count; i++)
+        if (found.targets[i].ifunc && !wtm_refused_by_name(found.targets[i].mangled, found.targets[i].object))
+            found.targets[n++] = found.targets[i];
+    found.target_count = n;
+    added(patch_targets(modules, &found, WTM_COMPANY_NONE, arena));
+    refuse_targets(&found);
+}
+
+static void changed(void (*react)(struct wtm_modules *, struct wtm_arena *))
 {
     struct wtm_arena arena = {0};
     struct wtm_modules modules;
-    if (wtm_modules_scan(&modules, &arena)) {
-        wtm_arena_free(&arena);
+    if (wtm_process.sandboxed || wtm_install_lock())
         return;
-    }
-    size_t first_new = modules.first_new;
-    wtm_modules_remember(&modules, forget_object);
-    if (first_new < modules.count) {
-        int patched = install(&modules, WTM_COMPANY_NONE, &arena);
-        tell_notes(&modules, first_new);
-        if (patched > 0) {
-            wtm_generation_advance();
-            wtm_install_gates();
-        }
-    }
+    /* Not consistent: somebody who works on code must have ended before the loader goes on. */
+    if (wtm_modules_consistent() && !wtm_modules_scan(&modules, &arena))
+        react(&modules, &arena);
     wtm_arena_free(&arena);
+    wtm_install_unlock();
 }
 
 void wtm_install_update(void)
 {
-    if (wtm_process.sandboxed || wtm_install_lock())
-        return;
-    if (wtm_modules_consistent()) /* else somebody who works on code must have ended before the loader goes on */
-        update();
-    wtm_install_unlock();
+    changed(update);
+}
+
+void wtm_install_bind(void)
+{
+    changed(bind);
 }
 
 void wtm_install_arm(int armed)

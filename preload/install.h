@@ -11,6 +11,8 @@
 int wtm_install_begin(const char *patterns) WTM_HIDDEN;
 /* The loader has changed something: times what is new, forgets what is gone. */
 void wtm_install_update(void) WTM_HIDDEN;
+/* The loader runs the first initializer of an object with IFUNCs to be timed: their bodies are known from now on. */
+void wtm_install_bind(void) WTM_HIDDEN;
 /* All gates: 1 timed, 0 straight to the bodies. Any thread, signal-safe: who comes while another is at it leaves the rest
  * to that one. */
 void wtm_install_arm(int armed) WTM_HIDDEN;

@@ -11,7 +11,7 @@
 struct known {
     uintptr_t bias, phdr;
     unsigned phdr_count;
-    int is_main;
+    int is_main, unbound;
     const char *path; /* ours */
 };
 static struct known *known;
@@ -27,12 +27,12 @@ struct scan {
     char program[4096];
 };
 
-static int is_known(uintptr_t bias, const void *phdr)
+static struct known *known_at(uintptr_t bias, const void *phdr)
 {
     for (size_t i = 0; i < known_count; i++)
         if (known[i].bias == bias && known[i].phdr == (uintptr_t)phdr)
-            return 1;
-    return 0;
+            return &known[i];
+    return NULL;
 }
 
 static void find_loader_state(const struct dl_phdr_info *info)
@@ -61,6 +61,8 @@ static void add(struct scan *scan, const struct dl_phdr_info *info, int is_main)
         path = "linux-vdso.so.1";
     struct wtm_object *object = &scan->objects[scan->count];
     int error = wtm_object_from_memory(object, path, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, is_main, scan->arena);
+    const struct known *one = known_at(info->dlpi_addr, info->dlpi_phdr);
+    object->unbound = one && one->unbound;
     if (!error)
         scan->count++;
     else if (error == -12)
@@ -79,7 +81,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
     int is_main = pass->seen++ == 0;
     if (is_main && !loader)
         find_loader_state(info);
-    if (pass->scan->count < pass->scan->capacity && is_known(info->dlpi_addr, info->dlpi_phdr) == pass->want_known)
+    if (pass->scan->count < pass->scan->capacity && !!known_at(info->dlpi_addr, info->dlpi_phdr) == pass->want_known)
         add(pass->scan, info, is_main);
     return pass->scan->error;
 }
@@ -145,13 +147,38 @@ void wtm_modules_remember(const struct wtm_modules *modules, void (*gone)(uintpt
     for (size_t i = 0; i < modules->count; i++) {
         const struct wtm_object *object = &modules->objects[i];
         fresh[i] = (struct known){object->bias, (uintptr_t)object->loaded_phdr, object->loaded_phdr_count, object->is_main,
-                                  keep_path(object->path)};
+                                  object->unbound, keep_path(object->path)};
     }
     if (fresh != known && known)
         wtm_sys_munmap(known, known_capacity * sizeof *known);
     known = fresh;
     known_capacity = capacity;
     known_count = modules->count;
+}
+
+void wtm_modules_await(const struct wtm_modules *modules)
+{
+    for (size_t i = modules->first_new; i < modules->count; i++) {
+        struct known *one = known_at(modules->objects[i].bias, modules->objects[i].loaded_phdr);
+        if (one)
+            one->unbound = modules->objects[i].unbound;
+    }
+}
+
+size_t wtm_modules_bound(struct wtm_modules *modules)
+{
+    size_t end = modules->first_new, first = end;
+    for (size_t i = end; i-- > 0;) {
+        struct wtm_object object = modules->objects[i];
+        struct known *one = known_at(object.bias, object.loaded_phdr);
+        if (!one || !one->unbound || !wtm_object_relocated(&object))
+            continue;
+        one->unbound = 0;
+        modules->objects[i] = modules->objects[--first];
+        modules->objects[first] = object;
+    }
+    modules->count = end;
+    return first;
 }
 
 int wtm_modules_recall(struct wtm_modules *modules, struct wtm_arena *arena)

@@ -17,6 +17,12 @@ int wtm_modules_scan(struct wtm_modules *modules, struct wtm_arena *arena) WTM_H
 /* All of `modules` count as known from now on. `gone` is called with the bias of each that is no longer there. */
 void wtm_modules_remember(const struct wtm_modules *modules, void (*gone)(uintptr_t bias)) WTM_HIDDEN;
 
+/* Remembers which of the new ones are `unbound`. */
+void wtm_modules_await(const struct wtm_modules *modules) WTM_HIDDEN;
+/* After a scan: puts the known objects that were `unbound` when they were remembered and are relocated by now last, leaves
+ * out the new ones, and gives the index of the first; `count` if there is none. Each is given once. */
+size_t wtm_modules_bound(struct wtm_modules *modules) WTM_HIDDEN;
+
 /* Those of the last wtm_modules_remember(), without a call of libc: for signal handlers. Good as long as the loader is
  * consistent and its changes are held up (wtm_install_lock). 0 or -ENOMEM. */
 int wtm_modules_recall(struct wtm_modules *modules, struct wtm_arena *arena) WTM_HIDDEN;

@@ -7,6 +7,7 @@
 #include "preload/handlers.h"
 #include "preload/install.h"
 #include "preload/log.h"
+#include "preload/probes.h"
 #include "preload/records.h"
 #include "preload/thread.h"
 #include "preload/process.h"
@@ -38,6 +39,11 @@ static struct watch watches[MAX_WATCHES];
 static void on_loader_change(uint64_t *slot, const uint64_t *registers)
 {
     wtm_install_update();
+}
+
+static void on_initializer(uint64_t *slot, const uint64_t *registers)
+{
+    wtm_install_bind();
 }
 
 static void settle(uint64_t sp)
@@ -126,13 +132,24 @@ static void on_sigaction(uint64_t *slot, const uint64_t *registers)
     wtm_handlers_learn((int)registers[REG_RDI], registers[REG_RSI]);
 }
 
+/* A handler that works on code: nothing that it calls is timed. */
+static void muted(void (*handler)(uint64_t *, const uint64_t *), uint64_t *slot, const uint64_t *registers)
+{
+    struct wtm_thread *before = wtm_mute();
+    handler(slot, registers);
+    wtm_unmute(before);
+}
+
 int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
 {
     struct watch *watch = (struct watch *)probe;
     if (wtm_thread == &wtm_muted_thread)
         return probe->flags && !wtm_watch_bypass;
     if (probe->flags) {
-        (probe->flags == WTM_PROBE_PRCTL ? on_prctl : on_syscall)(slot, registers);
+        if (probe->flags == WTM_PROBE_INITIALIZER)
+            muted(on_initializer, slot, registers);
+        else
+            (probe->flags == WTM_PROBE_PRCTL ? on_prctl : on_syscall)(slot, registers);
         return !wtm_watch_bypass;
     }
     if (watch->handler == on_prctl || watch->handler == on_syscall) { /* where the TSC may not be readable */
@@ -140,13 +157,10 @@ int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers
         return 0;
     }
     uint64_t begin = wtm_process.tsc_off ? 0 : wtm_clock_ticks();
-    if (watch->handler == on_loader_change) {
-        struct wtm_thread *before = wtm_mute();
+    if (watch->handler == on_loader_change || watch->handler == on_initializer)
+        muted(watch->handler, slot, registers);
+    else
         watch->handler(slot, registers);
-        wtm_unmute(before);
-    } else {
-        watch->handler(slot, registers);
-    }
     if (wtm_thread != &wtm_no_thread && begin && !wtm_process.tsc_off)
         wtm_thread->spent_ticks += wtm_clock_ticks() - begin;
     return 0;
@@ -206,6 +220,10 @@ uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *prob
         enum wtm_probe_flags flag;
     } both[] = {{"prctl", WTM_PROBE_PRCTL}, {"syscall", WTM_PROBE_SYSCALL}};
     struct wtm_symbol symbol;
+    if (target->object->unbound && wtm_object_initializer(target->object) == target->address) {
+        probe->flags = WTM_PROBE_INITIALIZER;
+        return (uintptr_t)wtm_watch_entry;
+    }
     for (size_t i = 0; is_libc(target->object) && i < sizeof both / sizeof *both; i++) {
         if (find(target->object, both[i].name, &symbol) && target->object->bias + symbol.offset == target->address) {
             probe->flags = both[i].flag;
@@ -231,6 +249,8 @@ size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_reques
     for (size_t i = 0; i < sizeof throws / sizeof *throws; i++)
         if (find(object, throws[i], &symbol))
             n += want(object, object->bias + symbol.offset, symbol.size, on_throw, requests + n);
+    if (object->unbound && wtm_object_initializer(object)) /* refused where it is timed, with a hook that does both */
+        n += want(object, wtm_object_initializer(object), 0, on_initializer, requests + n);
     size_t size;
     uintptr_t copier = wtm_stack_switch_find(object, &size);
     if (copier)
@@ -269,6 +289,18 @@ void wtm_watch_patched(struct wtm_patch_request *request)
     if (watch->handler == on_sigaction)
         wtm_log("signal handlers will not be found: sigaction cannot be watched: ", wtm_refusal_text(request->refusal));
     watch->used = 0;
+}
+
+int wtm_watch_initializer(const struct wtm_object *object)
+{
+    uintptr_t address = wtm_object_initializer(object);
+    struct wtm_probe *probe = address ? wtm_probes_at(address) : NULL;
+    if (probe && probe->flags == WTM_PROBE_INITIALIZER)
+        return 1;
+    for (size_t i = 0; i < MAX_WATCHES; i++)
+        if (watches[i].used && watches[i].handler == on_initializer && watches[i].bias == object->bias)
+            return 1;
+    return 0;
 }
 
 int wtm_watch_follows_loader(void)

@@ -9,7 +9,7 @@
 #include "common/resolve.h"
 #include "preload/modules.h"
 
-enum { WTM_WATCHES_PER_OBJECT = 10 };
+enum { WTM_WATCHES_PER_OBJECT = 11 };
 
 /* Requests for what is to be watched in an object, at most WTM_WATCHES_PER_OBJECT; they go to the patcher together with
  * those of timed functions, since each call of it scans the object. Gives their number. Start-up, or with the loader's
@@ -25,6 +25,8 @@ uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *prob
 /* The object with this load bias was unmapped. */
 void wtm_watch_unloaded(uintptr_t bias) WTM_HIDDEN;
 
+/* 1: the begin of this object's first initializer is heard of. */
+int wtm_watch_initializer(const struct wtm_object *object) WTM_HIDDEN;
 /* 1: the loader's changes are heard of. */
 int wtm_watch_follows_loader(void) WTM_HIDDEN;
 

@@ -74,6 +74,38 @@ def _(t):
     load(t, 'spaces', 20, 0, 0, 0)
 
 
+# How a library tells the loader where it begins, and whether its constructors call the function.
+CHOSEN = {'DT_INIT and an array': ((), 2), 'an array alone': (('-nostartfiles',), 2),
+          'packed relocations': (('-Wl,-z,pack-relative-relocs',), 2), 'bound at once': (('-Wl,-z,now',), 2),
+          'no constructor': (('-DQUIET',), 0)}
+
+
+@SUITE.test('IFUNCs of libraries loaded later: the chosen body, constructors included, again after unloading')
+def _(t):
+    program = t.build('loader.c', '-rdynamic', '-pthread')
+    for number, (name, (flags, early)) in enumerate(CHOSEN.items()):
+        plugin = t.build('chosen.c', '-fPIC', '-shared', *flags, name=f'chosen{number}.so')
+        argv = [program, 'again', '7', plugin]
+        plain = t.run(argv, folder=t.sub(f'plain {number}'))
+        for time in ('pick', f'chosen{number}.so:pick*', '*', f'*,!{os.path.basename(plugin)}:_init'):
+            run, report = t.report_of(argv, time, t.sub(f'{number} {time}'.replace('/', ' ')))
+            expect_equal(run.out, plain.out, f'{name}, {time}: stdout')
+            expect_equal(report.sum('calls', 'pick', 'large'), 7 * (2 * CALLS + early), f'{name}, {time}: calls')
+            expect_equal([report.sum('calls', 'small'), report.sum('abnormal', '*'), len(report.refusals('pick'))], [0, 0, 0],
+                         f'{name}, {time}: calls of the other body, abnormal, refusals')
+
+
+@SUITE.test('a library with an IFUNC and no initializer at all: refused with that reason, unharmed')
+def _(t):
+    program = t.build('loader.c', '-rdynamic', '-pthread')
+    plugin = t.build('chosen.c', '-fPIC', '-shared', '-nostartfiles', '-DQUIET', name='quiet.so')
+    argv = [program, 'again', '3', plugin]
+    plain = t.run(argv, folder=t.sub('plain'))
+    run, report = t.report_of(argv, 'pick,busy', t.sub('timed'))
+    expect_equal(run.out, plain.out, 'stdout')
+    expect_equal([row['code'] for row in report.refusals('pick')], ['UNBOUND'], 'refusals of pick')
+
+
 @LONG.test('a thousand loadings of each of four libraries, and a thousand by each of four threads')
 def _(t):
     load(t, 'again', 1000, *loads(1000))

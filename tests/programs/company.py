@@ -141,9 +141,10 @@ def _(t):
                'C++ functions are not timed')
 
 
-@SUITE.test('dlopen of a library whose functions are chosen at load time: unharmed')
+@SUITE.test('dlopen of a library whose functions are chosen at load time: unharmed, counted')
 def _(t):
     program = t.build('loadmath.c')
     for number, time in enumerate(('libm.so.6:sin', 'libm.so.6:*', 'sin,cos')):
         run = t.run([program], time, t.sub(str(number)))
         expect_equal((run.status, run.out), (0, '0.8415 1.0000\n'), f'status and stdout when timing {time}')
+        expect_equal(run.report().sum('calls', 'sin', '__sin_*'), 1, f'calls of sin when timing {time}')
