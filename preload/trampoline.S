@@ -18,9 +18,7 @@
  * Alignment: none is needed. The C that is called here uses general registers only, and rsp is never assumed to be
  * anything.
  *
- * Scratch at entry, from the incoming rsp (which points at the return address):
- *   -16 r11 (by the stub)  -24 rax  -32 rcx  -40 rdx  -48 flags (lahf, seto)  -56 r10  -64 body  -72 .. -96 slow path
- * At exit, from the incoming rsp (the caller's after the return; the slot is at -8):
+ * Scratch at entry: trampoline_parts.inc. At exit, from the incoming rsp (the caller's after the return; the slot is at -8):
  *   -16 rax  -24 rdx  -32 rcx  -40 rdi  -48 rsi  -56 r8  -64 r9  -72 r10  -80 r11  -88 flags
  *
  * Unwinding. Three frame descriptions, cut at byte granularity:
@@ -33,6 +31,7 @@
  *
  * Order: a plain rdtsc waits for nothing, and nothing waits for it. Three places of three bytes around the readings hold an
  * lfence or a nop (as built: WTM_ORDER=exit); order.c changes them before anything is timed. */
+#include "preload/trampoline_parts.inc"
 #include "preload/unwind_rule.h"
 
 #define NOP .byte 0x0f, 0x1f, 0x00
@@ -42,7 +41,6 @@
 #define LOCAL_IDLE 0
 #define LOCAL_OPEN 8
 #define LOCAL_CELL 16
-#define REC_RETURN 0
 #define REC_SP 8
 #define REC_LOCAL 16
 #define REC_START 24
@@ -62,7 +60,6 @@
 #define THR_STACK_LOW 80
 #define THR_STACK_HIGH 88
 #define PROBE_LOCAL 0
-#define PROBE_BODY 8
 #define PROBE_SPECIAL 32
 #define HOT_RECURSIVE 16
 #define HOT_NEST 32
@@ -82,13 +79,7 @@
 	.skip	WTM_RULE_BLOCK - ENTRY_BYTES
 wtm_entry:
 	.cfi_startproc
-	mov	%rax, -24(%rsp)
-	mov	%rcx, -32(%rsp)
-	mov	%rdx, -40(%rsp)
-	mov	%r10, -56(%rsp)
-	lahf
-	seto	%al
-	mov	%eax, -48(%rsp)
+	save_scratch
 .Lretry:
 	mov	wtm_thread@gottpoff(%rip), %rcx
 	mov	%fs:(%rcx), %rcx
@@ -130,9 +121,7 @@ wtm_entry:
 	mov	%rdx, REC_SP(%r10)		/* complete */
 	.org	.Lblock + WTM_RULE_BLOCK, 0x90	/* .Lgo begins a block, see the rule; an error if ENTRY_BYTES is too small */
 .Lgo:						/* r10 = record, -64 = body */
-	mov	-48(%rsp), %eax
-	add	$0x7f, %al			/* OF back */
-	sahf
+	restore_flags
 wtm_fence_before_entry:
 	NOP
 	rdtsc
@@ -140,11 +129,7 @@ wtm_fence_after_entry:
 	lfence
 	mov	%eax, REC_START(%r10)
 	mov	%edx, REC_START+4(%r10)
-	mov	-24(%rsp), %rax
-	mov	-40(%rsp), %rdx
-	mov	-32(%rsp), %rcx
-	mov	-56(%rsp), %r10
-	mov	-16(%rsp), %r11
+	restore_scratch
 	lea	8(%rsp), %rsp
 	.cfi_def_cfa_offset 0			/* the slot, still at CFA - 8, still holds the return address */
 	.byte	0xff, 0x54, 0x24		/* call *-72(%rsp), all but its last byte */
@@ -247,38 +232,15 @@ wtm_entry_rare:
 .Lto_body:					/* r11 = probe */
 	mov	PROBE_BODY(%r11), %rcx
 	mov	%rcx, -64(%rsp)
-	mov	-48(%rsp), %eax
-	add	$0x7f, %al
-	sahf
-	mov	-24(%rsp), %rax
-	mov	-32(%rsp), %rcx
-	mov	-40(%rsp), %rdx
-	mov	-56(%rsp), %r10
-	mov	-16(%rsp), %r11
+	restore_flags
+	restore_scratch
 	jmp	*-64(%rsp)
 
 .Lslow:						/* r11 = probe; rax, rcx, rdx, r10 and flags are saved */
-	mov	%rsi, -72(%rsp)
-	mov	%rdi, -80(%rsp)
-	mov	%r8, -88(%rsp)
-	mov	%r9, -96(%rsp)
+	save_arguments
 	mov	%r11, -104(%rsp)
-	mov	%rsp, %rdi			/* slot */
-	mov	%r11, %rsi			/* probe */
-	lea	-120(%rsp), %rsp
-	.cfi_def_cfa_offset 128
-	pushfq					/* the direction flag: C wants it clear */
-	.cfi_def_cfa_offset 136
-	cld
-	call	wtm_entry_slow
-	popfq
-	.cfi_def_cfa_offset 128
-	lea	120(%rsp), %rsp
-	.cfi_def_cfa_offset 8
-	mov	-72(%rsp), %rsi
-	mov	-80(%rsp), %rdi
-	mov	-88(%rsp), %r8
-	mov	-96(%rsp), %r9
+	call_at_entry wtm_entry_slow
+	restore_arguments
 	mov	-104(%rsp), %r11
 	cmp	$1, %eax
 	jb	.Lto_body
@@ -299,13 +261,7 @@ wtm_entry_rare:
 	.p2align 5
 wtm_entry_special:
 	.cfi_startproc
-	mov	%rax, -24(%rsp)
-	mov	%rcx, -32(%rsp)
-	mov	%rdx, -40(%rsp)
-	mov	%r10, -56(%rsp)
-	lahf
-	seto	%al
-	mov	%eax, -48(%rsp)
+	save_scratch
 	cmpl	$0, PROBE_SPECIAL(%r11)
 	jne	.Lslow
 	jmp	.Lretry

@@ -3,14 +3,11 @@
  * every entry takes the slow path and no instruction here reads the TSC, which may be forbidden. A second pair of entry and
  * exit, so that the first has no test for this.
  *
- * Scratch at entry, from the incoming rsp:
- *   -16 r11 (by the stub)  -24 rax  -32 rcx  -40 rdx  -48 flags  -56 r10  -64 body  -72 rsi  -80 rdi  -88 r8  -96 r9
- * At exit as in trampoline.S, whose wtm_exit_tail ends it. */
+ * Scratch at entry: trampoline_parts.inc. At exit as in trampoline.S, whose wtm_exit_tail ends it. */
+#include "preload/trampoline_parts.inc"
 #include "preload/unwind_rule.h"
 
 #define ENTRY_BYTES 128 /* of wtm_entry_clocked up to .Lgo */
-#define REC_RETURN 0
-#define PROBE_BODY 8
 #define PUSHED 2
 
 	.hidden	wtm_threads, wtm_entry_by_clock, wtm_close_by_clock, wtm_exit_tail
@@ -24,47 +21,18 @@
 	.skip	WTM_RULE_BLOCK - ENTRY_BYTES
 wtm_entry_clocked:
 	.cfi_startproc
-	mov	%rax, -24(%rsp)
-	mov	%rcx, -32(%rsp)
-	mov	%rdx, -40(%rsp)
-	mov	%r10, -56(%rsp)
-	lahf
-	seto	%al
-	mov	%eax, -48(%rsp)
-	mov	%rsi, -72(%rsp)
-	mov	%rdi, -80(%rsp)
-	mov	%r8, -88(%rsp)
-	mov	%r9, -96(%rsp)
+	save_scratch
+	save_arguments
 	mov	PROBE_BODY(%r11), %rax
 	mov	%rax, -64(%rsp)
-	mov	%rsp, %rdi			/* slot */
-	mov	%r11, %rsi			/* probe */
-	lea	-120(%rsp), %rsp
-	.cfi_def_cfa_offset 128
-	pushfq					/* the direction flag: C wants it clear */
-	.cfi_def_cfa_offset 136
-	cld
-	call	wtm_entry_by_clock
-	popfq
-	.cfi_def_cfa_offset 128
-	lea	120(%rsp), %rsp
-	.cfi_def_cfa_offset 8
-	mov	-72(%rsp), %rsi
-	mov	-80(%rsp), %rdi
-	mov	-88(%rsp), %r8
-	mov	-96(%rsp), %r9
+	call_at_entry wtm_entry_by_clock
+	restore_arguments
 	cmp	$PUSHED, %eax
 	jne	.Luntimed
 	.org	.Lblock + WTM_RULE_BLOCK, 0x90	/* .Lgo begins a block, see unwind_rule.py */
 .Lgo:
-	mov	-48(%rsp), %eax
-	add	$0x7f, %al			/* OF back */
-	sahf
-	mov	-24(%rsp), %rax
-	mov	-40(%rsp), %rdx
-	mov	-32(%rsp), %rcx
-	mov	-56(%rsp), %r10
-	mov	-16(%rsp), %r11
+	restore_flags
+	restore_scratch
 	lea	8(%rsp), %rsp
 	.cfi_def_cfa_offset 0			/* the slot, still at CFA - 8, still holds the return address */
 	.byte	0xff, 0x54, 0x24		/* call *-72(%rsp), all but its last byte */
@@ -116,14 +84,8 @@ wtm_exit_clocked_tail:
 wtm_untimed_clocked:
 	.cfi_startproc
 .Luntimed:
-	mov	-48(%rsp), %eax
-	add	$0x7f, %al
-	sahf
-	mov	-24(%rsp), %rax
-	mov	-32(%rsp), %rcx
-	mov	-40(%rsp), %rdx
-	mov	-56(%rsp), %r10
-	mov	-16(%rsp), %r11
+	restore_flags
+	restore_scratch
 	jmp	*-64(%rsp)
 	.cfi_endproc
 	.size	wtm_untimed_clocked, .-wtm_untimed_clocked
