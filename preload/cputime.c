@@ -135,6 +135,25 @@ int64_t wtm_cpu_renew(struct wtm_thread *thread)
     return before;
 }
 
+static int64_t offset_now(struct wtm_thread *thread)
+{
+    return *thread->switch_word == thread->switch_expected ? thread->cpu_offset : wtm_cpu_renew(thread);
+}
+
+struct wtm_cpu_work wtm_cpu_work_begin(struct wtm_thread *thread)
+{
+    offset_now(thread); /* earlier waits are none of this */
+    return (struct wtm_cpu_work){wtm_clock_ticks(), thread->cpu_offset};
+}
+
+void wtm_cpu_work_end(struct wtm_thread *thread, struct wtm_cpu_work work)
+{
+    int64_t took = (int64_t)(wtm_clock_ticks() - work.begin), waited = work.offset - offset_now(thread);
+    if (waited > 0 && !wtm_process.sandboxed)
+        took = waited < took ? took - waited : 0;
+    thread->spent_ticks += (uint64_t)took;
+}
+
 /* The block's last owner may have left a page. */
 static void attach_perf(struct wtm_thread *thread)
 {

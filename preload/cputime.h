@@ -18,6 +18,14 @@ void wtm_cpu_attach(struct wtm_thread *thread) WTM_HIDDEN;
 /* A new pair for the calling thread, whose block this is; its own duration is added to spent_ticks. Gives the offset (see
  * cpu_offset) that held until now: it differs from the new one when the thread was switched out in here. */
 int64_t wtm_cpu_renew(struct wtm_thread *thread) WTM_HIDDEN;
+/* Work of ours that is longer than a call's, from _begin to _end: what the calling thread ran meanwhile is added to spent_ticks.
+ * What it waited is not: that is in realtime as any wait is, and in no runtime. */
+struct wtm_cpu_work {
+    uint64_t begin;
+    int64_t offset;
+};
+struct wtm_cpu_work wtm_cpu_work_begin(struct wtm_thread *thread) WTM_HIDDEN;
+void wtm_cpu_work_end(struct wtm_thread *thread, struct wtm_cpu_work work) WTM_HIDDEN;
 /* What two readings of the CPU clock can be off by, in ticks: the time that they take. */
 int64_t wtm_cpu_noise_ticks(void) WTM_HIDDEN;
 /* 0 when there is no source. */

@@ -120,12 +120,12 @@ static enum wtm_entry_action enter(uint64_t *slot, struct wtm_probe *probe)
     }
     struct wtm_local *local = (struct wtm_local *)((char *)thread->locals + probe->local_offset);
     if (!local->cell) {
-        uint64_t before = wtm_clock_ticks();
+        struct wtm_cpu_work work = wtm_cpu_work_begin(thread);
         if (wtm_cell_create(thread, probe, local)) {
             wtm_profile_lost_call();
             return WTM_ENTRY_BODY;
         }
-        thread->spent_ticks += wtm_clock_ticks() - before;
+        wtm_cpu_work_end(thread, work);
         return WTM_ENTRY_RETRY;
     }
     uint64_t sp = (uintptr_t)(slot + 1), return_minus_1 = *slot - 1;

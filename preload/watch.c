@@ -4,6 +4,7 @@
 #include "preload/watch.h"
 #include "patcher/patcher.h"
 #include "preload/clock.h"
+#include "preload/cputime.h"
 #include "preload/handlers.h"
 #include "preload/install.h"
 #include "preload/log.h"
@@ -132,11 +133,17 @@ static void on_sigaction(uint64_t *slot, const uint64_t *registers)
     wtm_handlers_learn((int)registers[REG_RDI], registers[REG_RSI]);
 }
 
-/* A handler that works on code: nothing that it calls is timed. */
+/* A handler that works on code: nothing that it calls is timed, and what it takes is no time of the program's. */
 static void muted(void (*handler)(uint64_t *, const uint64_t *), uint64_t *slot, const uint64_t *registers)
 {
+    struct wtm_cpu_work work;
     struct wtm_thread *before = wtm_mute();
+    int charged = before->generation == wtm_generation.value && !wtm_process.tsc_off;
+    if (charged)
+        work = wtm_cpu_work_begin(before);
     handler(slot, registers);
+    if (charged)
+        wtm_cpu_work_end(before, work);
     wtm_unmute(before);
 }
 
@@ -156,11 +163,12 @@ int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers
         watch->handler(slot, registers);
         return 0;
     }
-    uint64_t begin = wtm_process.tsc_off ? 0 : wtm_clock_ticks();
-    if (watch->handler == on_loader_change || watch->handler == on_initializer)
+    if (watch->handler == on_loader_change || watch->handler == on_initializer) {
         muted(watch->handler, slot, registers);
-    else
-        watch->handler(slot, registers);
+        return 0;
+    }
+    uint64_t begin = wtm_process.tsc_off ? 0 : wtm_clock_ticks();
+    watch->handler(slot, registers);
     if (wtm_thread != &wtm_no_thread && begin && !wtm_process.tsc_off)
         wtm_thread->spent_ticks += wtm_clock_ticks() - begin;
     return 0;

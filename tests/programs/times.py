@@ -178,6 +178,17 @@ def _(t):
            'outer without inner')
 
 
+@SUITE.test("waits in the midst of the library's own work are in no runtime, and are not taken out of any")
+def _(t):
+    run, report = t.report_of([t.build('first.c', '-pthread')], 'outer,main:f_*')
+    outer, inner = report.one('outer'), report.rows('f_*')
+    expect_equal((outer['calls'], len(inner), sum(row['calls'] for row in inner)), (8, 1000, 8000), 'calls')
+    runtime, real, spent = outer['runtime']['total_ns'], outer['realtime']['total_ns'], int(run.out)
+    expect(0 <= runtime <= spent, f'runtime of all outer {runtime / 1e6:.2f} ms, CPU time as they saw it {spent / 1e6:.2f} ms')
+    expect(runtime <= real, f'runtime {runtime / 1e6:.2f} ms, realtime {real / 1e6:.2f} ms')
+    return f'runtime {runtime / 1e6:.2f} ms, realtime {real / 1e6:.2f} ms, CPU time {spent / 1e6:.2f} ms'
+
+
 @SUITE.test('a thread that is preempted everywhere: exact counts, no runtime below zero')
 def _(t):
     run, report = t.report_of([t.build('preempted.c')], 'brief')
