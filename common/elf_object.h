@@ -56,10 +56,18 @@ struct wtm_object {
     int symbols_read;
     int is_go;    /* 1: a Go program or library (build info or pclntab); known after
                      wtm_object_open/_read_symbols */
+    int has_v8;    /* 1: the runtime is V8; code that it generates is then in the object itself as well: its builtins */
+    uint64_t builtins, builtins_end; /* where, as offsets; 0, 0: unknown */
     int unbound;   /* set by wtm_resolve: a pattern names an IFUNC of it, and the loader has not relocated it yet */
     int is_walker; /* 1: holds a runtime (V8, HotSpot) that walks the stack by return addresses; as above */
     void *detail; /* the reader's own */
 };
+
+/* 1: it holds such a runtime, and it is known what of its text that runtime generated. After its symbols were read. */
+static inline int wtm_object_tells_generated(const struct wtm_object *object)
+{
+    return object->is_walker && (!object->has_v8 || object->builtins_end > object->builtins);
+}
 
 /* An object in this process, from what the loader tells (dl_iterate_phdr or link_map and its program
  * headers). */

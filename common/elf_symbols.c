@@ -93,9 +93,15 @@ static void note_runtime(struct wtm_object *object, const struct wtm_symbol *sym
         (!strcmp(symbol->name, "runtime.morestack") || !strcmp(symbol->name, "runtime.morestack.abi0")))
         object->is_go = 1;
     /* V8's builtins and its class Isolate; HotSpot's one exported way in. */
-    if ((symbol->name[0] == 'B' && !strcmp(symbol->name, "Builtins_InterpreterEntryTrampoline")) ||
-        !strcmp(symbol->name, "_ZN2v87Isolate8AllocateEv") || !strcmp(symbol->name, "JNI_CreateJavaVM"))
-        object->is_walker = 1;
+    if (symbol->name[0] == 'B' && !strncmp(symbol->name, "Builtins_", 9)) {
+        if (!object->builtins_end || symbol->offset < object->builtins)
+            object->builtins = symbol->offset;
+        if (symbol->offset + symbol->size > object->builtins_end)
+            object->builtins_end = symbol->offset + symbol->size;
+        object->has_v8 |= !strcmp(symbol->name, "Builtins_InterpreterEntryTrampoline");
+    }
+    object->has_v8 |= !strcmp(symbol->name, "_ZN2v87Isolate8AllocateEv");
+    object->is_walker |= object->has_v8 || !strcmp(symbol->name, "JNI_CreateJavaVM");
 }
 
 static int add_dynamic(struct list *list)

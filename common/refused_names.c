@@ -121,15 +121,20 @@ static int is_go_name(const char *name)
     return 1;
 }
 
+static int is_builtin(const char *mangled)
+{
+    return !strncmp(mangled, "Builtins_", 9);
+}
+
 /* Code that V8 and HotSpot generate calls C++ functions of theirs, and their garbage collectors find the place of the call
  * by the return address in its slot. Which functions these are changes between versions, and a tail call may lead to any
  * other; those with C names (an event loop, a crypto library in the same file) are called by C++ alone. The callbacks of
  * V8's add-ons are known by what they take. */
-static int is_walked(const char *mangled, const struct wtm_object *object)
+static int is_of_walker(const char *mangled, const struct wtm_object *object)
 {
     static const char *const taken[] = {"2v820FunctionCallbackInfo", "2v820PropertyCallbackInfo", "FastApiCallbackOptions"};
     struct wtm_symbol symbol;
-    if (!strncmp(mangled, "Builtins_", 9))
+    if (is_builtin(mangled))
         return 1;
     if (mangled[0] != '_' || mangled[1] != 'Z')
         return 0;
@@ -142,13 +147,18 @@ static int is_walked(const char *mangled, const struct wtm_object *object)
                                                     wtm_object_lookup(object, "JNI_CreateJavaVM", &symbol)));
 }
 
+int wtm_is_walked(const char *mangled, const struct wtm_object *object)
+{
+    return mangled && *mangled && !is_builtin(mangled) && is_of_walker(mangled, object);
+}
+
 enum wtm_refusal wtm_refused_by_name(const char *mangled, const struct wtm_object *object)
 {
     if (!mangled || !*mangled)
         return WTM_REFUSED_NONE;
     if (object && object->is_go && is_go_name(mangled))
         return WTM_REFUSED_GO;
-    if (is_walked(mangled, object))
+    if (is_of_walker(mangled, object))
         return WTM_REFUSED_STACK_WALKER;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         if (!matches(refused[i].name, mangled))

@@ -44,6 +44,8 @@ struct wtm_target {
     unsigned special;       /* for the caller's use; 0 */
     uint8_t ifunc;            /* 1: named by an IFUNC symbol */
     uint8_t unbound;          /* 1: one whose object is not relocated yet (`unbound` there); refused as RESOLVER */
+    uint8_t walked;           /* 1: refused as STACK_WALKER, but not if compiled code alone calls it */
+    uint8_t swept;            /* 1: one of many that a pattern found: its refusal is not worth a line */
     enum wtm_refusal refusal; /* decided by name, kind or place; NONE: up to the patcher */
 };
 
@@ -71,6 +73,10 @@ int wtm_resolve(const struct wtm_pattern_set *set, struct wtm_object *objects, s
 /* Functions that must not be timed, by name ("vfork" -> WTM_REFUSED_POPS_RETURN); NONE when the name says
  * nothing. */
 enum wtm_refusal wtm_refused_by_name(const char *mangled, const struct wtm_object *object);
+
+/* 1: refused as STACK_WALKER, and compiled: a call by other compiled code leaves its return slot to whom it may concern. 0:
+ * generated code itself, or a function of another kind. */
+int wtm_is_walked(const char *mangled, const struct wtm_object *object);
 
 /* Demangles C++ (Itanium) and Rust (legacy and v0) names into the arena; NULL when it is neither. Bounded in
  * time and length; no malloc. `parameters`: with the parameter list. */

@@ -219,6 +219,20 @@ static enum wtm_refusal refusal_of_names(const struct draft *draft)
     return refusal;
 }
 
+/* Refused as one that generated code may call: is it compiled itself, by all of its names? */
+static int is_walked(const struct draft *draft)
+{
+    int walked = !draft->is_address && wtm_is_walked(draft->symbol.name, draft->target.object);
+    for (const struct name_node *node = draft->names; node; node = node->next) {
+        if (wtm_refused_by_name(node->name, draft->target.object) != WTM_REFUSED_STACK_WALKER)
+            continue;
+        if (!wtm_is_walked(node->name, draft->target.object))
+            return 0;
+        walked = 1;
+    }
+    return walked;
+}
+
 /* A symbol that begins before the address and ends behind it: the address is in the midst of a function,
  * where the stack does not hold a return address. */
 static int is_inside_function(const struct wtm_object *object, uint64_t offset)
@@ -303,6 +317,8 @@ static int finish(struct drafts *drafts, struct draft *draft)
         return visit.error;
     target->refusal = decide(resolver, draft, visit.has_resolver);
     target->ifunc = draft->is_ifunc;
+    target->swept = !draft->asked;
+    target->walked = target->refusal == WTM_REFUSED_STACK_WALKER && is_walked(draft);
     if (draft->at_resolver && target->object->loaded && !wtm_object_relocated(target->object))
         target->unbound = 1;
     if (target->unbound && target->refusal == WTM_REFUSED_RESOLVER)
@@ -378,7 +394,8 @@ int wtm_resolver_make_targets(struct wtm_resolver *resolver, struct wtm_resoluti
     for (size_t i = 0; i < drafts.count && !error; i++) {
         struct draft *draft = &drafts.items[i];
         error = finish(&drafts, draft);
-        if (draft->excluded || (draft->target.refusal != WTM_REFUSED_NONE && !draft->asked))
+        int refused = draft->target.refusal != WTM_REFUSED_NONE && !draft->target.walked;
+        if (draft->excluded || (refused && !draft->asked))
             continue;
         out->targets[out->target_count++] = draft->target;
     }

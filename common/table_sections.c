@@ -24,7 +24,7 @@ static const struct {
     {"abnormal", "abnormal", " left by longjmp, exception or end of thread",
      offsetof(struct wtm_row, abnormal)},
     {"open", "still open", "", offsetof(struct wtm_row, open)},
-    {"untimed", "untimed", " ended where their time could not be told", offsetof(struct wtm_row, late)},
+    {"untimed", "untimed", " have a time that could not be told", offsetof(struct wtm_row, late)},
 };
 
 static void print_counts(struct wtm_text *out, struct wtm_table_layout *layout, unsigned which)

@@ -12,14 +12,17 @@ struct frame {
     int stack_known, frame_known;
 };
 
-/* lock or $0,(%rsp), with or without REX.W: compilers' full memory barrier. It leaves what stands there as it is. */
+/* lock or $0,(%rsp) or lock add $0,(%rsp), with or without REX.W: full memory barriers of compilers and of HotSpot. They leave
+ * what stands there as it is. */
 static int is_fence(const struct wtm_insn *insn)
 {
-    static const uint8_t code[] = {0xf0, 0x48, 0x83, 0x0c, 0x24, 0x00};
-    if (insn->length == sizeof code)
-        return !memcmp(insn->bytes, code, sizeof code);
-    return insn->length == sizeof code - 1 && insn->bytes[0] == code[0] &&
-           !memcmp(insn->bytes + 1, code + 2, sizeof code - 2);
+    enum { LOCK = 0xf0, REX_W = 0x48, GROUP1_BYTE = 0x83, ADD_SIB = 0x04, OR_SIB = 0x0c, RSP = 0x24 };
+    const uint8_t *code = insn->bytes;
+    if (*code++ != LOCK)
+        return 0;
+    code += *code == REX_W;
+    return insn->bytes + insn->length == code + 4 && code[0] == GROUP1_BYTE && (code[1] == ADD_SIB || code[1] == OR_SIB) &&
+           code[2] == RSP && code[3] == 0;
 }
 
 static int touches_slot(const struct frame *frame, const struct wtm_insn *insn)

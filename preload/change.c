@@ -3,6 +3,7 @@
 #include "preload/change.h"
 #include "common/sys.h"
 #include "common/text.h"
+#include "preload/callers.h"
 #include "preload/control.h"
 #include "preload/install.h"
 #include "preload/probes.h"
@@ -71,12 +72,19 @@ static int resolve(struct wtm_change *change, const char *pattern, struct wtm_re
     int result = wtm_patterns_parse(&set, pattern, "wtmtime_time", &change->arena, NULL, NULL);
     if (!result && !set.count)
         return -EINVAL;
-    return result ? result
-                  : wtm_resolve(&set, change->modules.objects, change->modules.count, 0, wtm_modules_own_address(), &change->arena, found);
+    if (!result)
+        result = wtm_resolve(&set, change->modules.objects, change->modules.count, 0, wtm_modules_own_address(), &change->arena, found);
+    if (!result) {
+        wtm_callers_learn(change->modules.objects, change->modules.count);
+        wtm_callers_admit(found->targets, found->target_count);
+    }
+    return result;
 }
 
 static void note_refused(struct wtm_change *change, const struct wtm_target *target)
 {
+    if (target->swept)
+        return;
     wtm_install_refuse(target, target->refusal);
     if (!change->refused.reason)
         change->refused = (struct wtm_refused){target, target->refusal};

@@ -4,6 +4,7 @@
 #include "preload/install.h"
 #include "common/resolve.h"
 #include "common/sys.h"
+#include "preload/callers.h"
 #include "preload/clock.h"
 #include "preload/company.h"
 #include "preload/config.h"
@@ -107,7 +108,7 @@ static void refuse_targets(const struct wtm_resolution *found)
 {
     for (size_t i = 0; i < found->target_count; i++) {
         const struct wtm_target *target = &found->targets[i];
-        if (target->refusal == WTM_REFUSED_NONE && target->object)
+        if ((target->refusal == WTM_REFUSED_NONE && target->object) || target->swept)
             continue;
         enum wtm_refusal reason = target->refusal ? target->refusal : WTM_REFUSED_NOT_CODE;
         if (target->unbound && reason == WTM_REFUSED_RESOLVER) {
@@ -125,6 +126,8 @@ static int install(struct wtm_modules *modules, enum wtm_company company, struct
     int error = resolve_all(modules, modules->first_new, &found, arena);
     if (error)
         return error;
+    wtm_callers_learn(modules->objects, modules->count);
+    wtm_callers_admit(found.targets, found.target_count);
     int patched = patch_targets(modules, &found, company, arena);
     if (patched >= 0) {
         refuse_targets(&found);
@@ -146,7 +149,8 @@ static void tell_walker(const struct wtm_object *object)
 {
     char text[512];
     size_t at = append(text, 0, sizeof text, object->name);
-    at = append(text, at, sizeof text, ": its C++ functions are not timed: ");
+    at = append(text, at, sizeof text, wtm_callers_are_of(object) ? ": calls of its C++ functions by code that it generates are only counted: "
+                                                                  : ": its C++ functions are not timed: ");
     append(text, at, sizeof text, wtm_refusal_text(WTM_REFUSED_STACK_WALKER));
     wtm_profile_note(text);
 }
@@ -194,6 +198,8 @@ int wtm_install_begin(const char *text)
         result = wtm_modules_scan(&modules, &arena);
     if (!result) {
         modules.first_new = 0;
+        if (*text)
+            wtm_callers_stay(modules.objects, modules.count);
         /* A library's constructor may have started threads, and with wtmtime_time() the program runs long since. */
         struct wtm_company_state state;
         enum wtm_company company = wtm_company_begin(&state);
@@ -211,6 +217,7 @@ int wtm_install_begin(const char *text)
 
 static void forget_object(uintptr_t bias)
 {
+    wtm_callers_unloaded(bias);
     wtm_probes_unloaded(bias);
     wtm_watch_unloaded(bias);
 }

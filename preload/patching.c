@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/patching.h"
 #include "patcher/patcher.h"
+#include "preload/callers.h"
 #include "preload/config.h"
 #include "preload/describe.h"
 #include "preload/install.h"
@@ -30,6 +31,21 @@ static uint32_t wanted_of_all(void)
     return (wtm_settings.samples ? (uint32_t)WTM_SPECIAL_SAMPLED : 0) | (wtm_settings.noise ? (uint32_t)WTM_SPECIAL_COUNTED : 0);
 }
 
+static uintptr_t choose_hook(const struct wtm_target *target, struct wtm_probe *probe)
+{
+    int by_tsc = wtm_timed_entry == (uintptr_t)wtm_entry;
+    uintptr_t hook = wtm_watch_hook(target, probe);
+    if (probe->flags) /* what is watched has a hook of its own */
+        return hook;
+    if (by_tsc) /* by the kernel's clock nothing more than times is to be had */
+        probe->special = wanted_of_all() | target->special;
+    if (target->walked)
+        return (uintptr_t)(by_tsc ? wtm_entry_walked : wtm_entry_walked_clocked);
+    if (by_tsc && (probe->special || wtm_settings.subtract)) /* handlers may turn out to be among them */
+        return (uintptr_t)wtm_entry_special;
+    return hook;
+}
+
 /* Requests for the targets that are not patched yet. Their probes are the requests' contexts. */
 static size_t request_targets(const struct wtm_target *const *targets, size_t count, struct wtm_patch_request *requests,
                               const struct wtm_target **of)
@@ -43,13 +59,7 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
             wtm_install_refuse(targets[i], WTM_REFUSED_NO_MEMORY);
             continue;
         }
-        uintptr_t hook = wtm_watch_hook(targets[i], probe);
-        if (!probe->flags) /* what is watched has a hook of its own */
-            probe->special = wanted_of_all() | targets[i]->special;
-        if (hook == (uintptr_t)wtm_entry && (probe->special || wtm_settings.subtract)) /* handlers may turn out to be among them */
-            hook = (uintptr_t)wtm_entry_special;
-        else
-            probe->special = 0; /* by the kernel's clock there is none */
+        uintptr_t hook = choose_hook(targets[i], probe);
         requests[n] = (struct wtm_patch_request){
             .entry = targets[i]->address, .size = targets[i]->size, .hook = hook, .context = probe, .patch = probe->patch};
         of[n++] = targets[i];

@@ -3,6 +3,7 @@
  * be judged, tail calls, other stacks, calls with a switch inside. General registers only; no libc, no locks but that of
  * records_internal.h. */
 #include "preload/records_internal.h"
+#include "preload/callers.h"
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/cputime.h"
@@ -42,13 +43,18 @@ unsigned wtm_records_nested(const struct wtm_thread *thread, const struct wtm_lo
     return nested;
 }
 
+static void count_untimed(struct wtm_local *local)
+{
+    wtm_increment(&local->cell->entered);
+    wtm_increment(&local->cell->late);
+}
+
 /* As the fast path does, for entries that it leaves to us. */
 static enum wtm_entry_action push(struct wtm_thread *thread, struct wtm_local *local, uint64_t sp, uint64_t return_minus_1)
 {
     struct wtm_record *record = thread->top + 1;
     if (record >= thread->limit) {
-        local->cell->entered++;
-        local->cell->late++;
+        count_untimed(local);
         return WTM_ENTRY_BODY;
     }
     thread->top = record;
@@ -104,44 +110,73 @@ static enum wtm_entry_action judge_open(struct wtm_thread *thread, struct wtm_lo
     return WTM_ENTRY_PUSHED;
 }
 
-static enum wtm_entry_action enter(uint64_t *slot, struct wtm_probe *probe)
+/* What this thread knows of the probe, made at the first call. NULL: RETRY when the thread's state was mended, BODY when the call
+ * is none of the program's, or lost for want of memory. */
+static struct wtm_local *local_of(const struct wtm_probe *probe, enum wtm_entry_action *action)
 {
     struct wtm_thread *thread = wtm_thread;
+    *action = WTM_ENTRY_BODY;
     if (thread == &wtm_muted_thread)
-        return WTM_ENTRY_BODY;
+        return NULL;
     if (thread->generation != wtm_generation.value) {
         thread = wtm_thread_sync();
         if (!thread) {
             wtm_profile_lost_call();
-            return WTM_ENTRY_BODY;
+            return NULL;
         }
-        if (thread->generation == wtm_generation.value)
-            return WTM_ENTRY_RETRY;
+        if (thread->generation == wtm_generation.value) {
+            *action = WTM_ENTRY_RETRY;
+            return NULL;
+        }
     }
     struct wtm_local *local = (struct wtm_local *)((char *)thread->locals + probe->local_offset);
     if (!local->cell) {
         struct wtm_cpu_work work = wtm_cpu_work_begin(thread);
         if (wtm_cell_create(thread, probe, local)) {
             wtm_profile_lost_call();
-            return WTM_ENTRY_BODY;
+            return NULL;
         }
         wtm_cpu_work_end(thread, work);
-        return WTM_ENTRY_RETRY;
+        *action = WTM_ENTRY_RETRY;
+        return NULL;
     }
+    return local;
+}
+
+enum wtm_entry_action wtm_entry_from_outside(uint64_t *slot, struct wtm_probe *probe)
+{
+    enum wtm_entry_action action;
+    struct wtm_local *local;
+    if (wtm_callers_outside(*slot))
+        return WTM_ENTRY_RETRY;
+    do
+        local = local_of(probe, &action);
+    while (!local && action == WTM_ENTRY_RETRY);
+    if (local)
+        count_untimed(local);
+    return WTM_ENTRY_BODY;
+}
+
+static enum wtm_entry_action enter(uint64_t *slot, struct wtm_probe *probe)
+{
+    enum wtm_entry_action action;
+    struct wtm_local *local = local_of(probe, &action);
+    if (!local)
+        return action;
+    struct wtm_thread *thread = wtm_thread;
     uint64_t sp = (uintptr_t)(slot + 1), return_minus_1 = *slot - 1;
     int tail = wtm_is_return_point(*slot);
     if (thread->top->sp <= sp)
         wtm_records_settle(thread, sp, tail);
     if (!local->idle) {
-        enum wtm_entry_action action = judge_open(thread, local, sp);
+        action = judge_open(thread, local, sp);
         if (action != WTM_ENTRY_PUSHED)
             return action;
     }
     if (tail) {
         const struct wtm_record *below = wtm_records_raise(thread, sp);
         if (!below) { /* nobody knows its way back: let it pass */
-            local->cell->entered++;
-            local->cell->late++;
+            count_untimed(local);
             return WTM_ENTRY_BODY;
         }
         return_minus_1 = below->return_minus_1;

@@ -268,6 +268,29 @@ wtm_entry_special:
 	.cfi_endproc
 	.size	wtm_entry_special, .-wtm_entry_special
 
+/* Entry of a function that a runtime's generated code may call (callers.h): such a call is only counted. */
+	.type	wtm_entry_walked, @function
+	.globl	wtm_entry_walked
+	.hidden	wtm_entry_walked
+	.p2align 5
+wtm_entry_walked:
+	.cfi_startproc
+	save_scratch
+	caller_is_compiled wtm_return_point, 2f
+1:	cmpl	$0, PROBE_SPECIAL(%r11)
+	jne	.Lslow
+	jmp	.Lretry
+2:	save_arguments
+	mov	%r11, -104(%rsp)
+	call_at_entry wtm_entry_from_outside
+	restore_arguments
+	mov	-104(%rsp), %r11
+	test	%eax, %eax
+	jnz	1b
+	jmp	.Lto_body
+	.cfi_endproc
+	.size	wtm_entry_walked, .-wtm_entry_walked
+
 /* Hook of a function whose calls we only want to hear of (the loader's notification): all of the processor's state is
  * kept, the handler is ordinary C. Not hot. r11 = probe, its value at -16(%rsp). */
 	.type	wtm_watch_entry, @function

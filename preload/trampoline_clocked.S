@@ -22,6 +22,7 @@
 wtm_entry_clocked:
 	.cfi_startproc
 	save_scratch
+.Lsaved:
 	save_arguments
 	mov	PROBE_BODY(%r11), %rax
 	mov	%rax, -64(%rsp)
@@ -89,5 +90,27 @@ wtm_untimed_clocked:
 	jmp	*-64(%rsp)
 	.cfi_endproc
 	.size	wtm_untimed_clocked, .-wtm_untimed_clocked
+
+/* As wtm_entry_walked. */
+	.type	wtm_entry_walked_clocked, @function
+	.globl	wtm_entry_walked_clocked
+	.hidden	wtm_entry_walked_clocked
+wtm_entry_walked_clocked:
+	.cfi_startproc
+	save_scratch
+	caller_is_compiled wtm_return_clocked, 2f
+	jmp	.Lsaved
+2:	save_arguments
+	mov	%r11, -104(%rsp)
+	call_at_entry wtm_entry_from_outside
+	restore_arguments
+	mov	-104(%rsp), %r11
+	test	%eax, %eax
+	jnz	.Lsaved
+	mov	PROBE_BODY(%r11), %rcx
+	mov	%rcx, -64(%rsp)
+	jmp	.Luntimed
+	.cfi_endproc
+	.size	wtm_entry_walked_clocked, .-wtm_entry_walked_clocked
 
 	.section .note.GNU-stack, "", @progbits

@@ -159,7 +159,11 @@ static enum wtm_refusal refusal_of(const struct mapped *mapped, const struct wtm
 {
     if (symbol->ifunc)
         return WTM_REFUSED_RESOLVER;
-    return symbol->cold ? WTM_REFUSED_COLD_PART : wtm_refused_by_name(symbol->name, &mapped->object);
+    if (symbol->cold)
+        return WTM_REFUSED_COLD_PART;
+    enum wtm_refusal refusal = wtm_refused_by_name(symbol->name, &mapped->object);
+    int told_apart = wtm_object_tells_generated(&mapped->object) && wtm_is_walked(symbol->name, &mapped->object);
+    return refusal == WTM_REFUSED_STACK_WALKER && told_apart ? WTM_REFUSED_NONE : refusal;
 }
 
 /* Labels without a type are left out, as wtm's patterns do. */

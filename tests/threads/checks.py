@@ -11,7 +11,7 @@ from suite.target import ROOT, need
 
 SUITE = Suite('threads')
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-UNITS = ('adopt', 'cells', 'clock', 'clock_pairs', 'clocked', 'config', 'cost', 'cpu_perf', 'cpu_rseq', 'cputime',
+UNITS = ('adopt', 'callers', 'cells', 'clock', 'clock_pairs', 'clocked', 'config', 'cost', 'cpu_perf', 'cpu_rseq', 'cputime',
          'fork', 'hot', 'probes', 'profile', 'profile_create', 'profile_file', 'profile_segments', 'records',
          'reuse', 'slow', 'special', 'thread', 'vdso')
 FLAGS = ('-O1', '-g', '-std=gnu11', '-D_GNU_SOURCE', '-I', ROOT, '-mno-red-zone', '-fno-omit-frame-pointer', '-w',

@@ -106,13 +106,13 @@ def symbol_range(path, name):
     return f'{int(start, 16):x}', f'{int(start, 16) + int(size, 16):x}'
 
 
-def add_steps(how, patterns, mode):
-    @SUITE.test(f'single steps through entry and exit code: {how}, {mode}')
+def add_steps(how, patterns, mode, caller='caller', further=()):
+    @SUITE.test(' '.join((f'single steps through entry and exit code: {how}, {mode}', *further)))
     def _(t):
-        flags = ['-no-pie', '-fno-pie', '-foptimize-sibling-calls', '-Wl,-z,now']
-        program = t.build('stepped.c', *flags)
+        flags = ['-no-pie', '-fno-pie', '-foptimize-sibling-calls', '-Wl,-z,now', *further]
+        program = t.build('stepped.c', *flags, name=''.join(('stepped', *further)))
         stepper = t.build('stepper.c', '-lunwind-ptrace', '-lunwind-generic', '-lunwind')
-        argv = [stepper, *symbol_range(program, 'caller'), *symbol_range(program, 'main'), program, how]
+        argv = [stepper, *symbol_range(program, caller), *symbol_range(program, 'main'), program, how]
         alone = t.run(argv, folder=t.sub('plain'))
         expect(alone.status == 0, f'without the library: {alone.out}{alone.err[-800:]}')
         # the stepper itself is not timed: the library is preloaded into its child alone
@@ -130,6 +130,7 @@ add_steps('plain', 'timed,inner', 'withdraw')
 add_steps('recursive', 'timed,inner', 'withdraw')
 add_steps('recursive', 'timed,inner', 'nest')
 add_steps('tail', 'tail,inner', 'withdraw')
+add_steps('plain', 'timed,inner', 'withdraw', 'Builtins_caller', ('-DV8',))
 
 
 # How calls end, and how often each of these functions is entered and left in a round; `inner` always returns.

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * The program that stepper.c single-steps: two calls of caller() between breakpoints (the first one of a thread also
- * builds its records). caller is not timed; timed, inner and tail are. How: plain, recursive, tail. */
+ * builds its records). caller is not timed; timed, inner and tail are. How: plain, recursive, tail. With -DV8 its names are
+ * those of a runtime like V8, and caller is code that this generated: its calls of timed are counted only. */
 #include <string.h>
 
 #define FRAME __attribute__((noinline, used))
 #define IMPURE __asm__ volatile("" ::: "memory")
+
+#ifdef V8
+int inner(int n) __asm__("_Z5inneri");
+int timed(int n) __asm__("_Z5timedi");
+int caller(int how) __asm__("Builtins_caller");
+void isolate(void) __asm__("_ZN2v87Isolate8AllocateEv");
+FRAME void isolate(void) {}
+#endif
 
 FRAME int leaf(int n) { IMPURE; return n + 1; }
 FRAME int inner(int n) { int r = leaf(n); IMPURE; return r + 1; }

@@ -40,16 +40,20 @@ static double milliseconds(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* Symbols of type "function" that nobody calls: the code that a compiler moved away from its function, and the resolvers of
- * IFUNC symbols, which only the loader runs; the bodies that they choose are functions of their own. */
-static int is_no_function(enum wtm_refusal refusal)
+/* Symbols of type "function" that are none: the code that a compiler moved away from its function; the resolvers of IFUNC
+ * symbols, which only the loader runs (the bodies that they choose are functions of their own); V8's builtins, which are code
+ * of its own making with conventions of its own; and where the kernel enters a program or returns from a signal handler. */
+static int is_no_function(const struct mapped_function *function)
 {
-    return refusal == WTM_REFUSED_COLD_PART || refusal == WTM_REFUSED_RESOLVER;
+    return function->refusal == WTM_REFUSED_COLD_PART || function->refusal == WTM_REFUSED_RESOLVER ||
+           (function->refusal == WTM_REFUSED_OWN_CONVENTION &&
+            (!strcmp(function->name, "_start") || !strcmp(function->name, "__restore_rt"))) ||
+           (function->refusal == WTM_REFUSED_STACK_WALKER && !strncmp(function->name, "Builtins_", 9));
 }
 
 static void tell(const struct coverage *coverage, const struct mapped_function *function, enum wtm_refusal refusal)
 {
-    if (with_names && !is_no_function(refusal))
+    if (with_names && !is_no_function(function))
         printf("%s: %s (%zu bytes): %s\n", coverage->name, function->name, function->size, wtm_refusal_name(refusal));
 }
 
@@ -58,7 +62,7 @@ static void count(const struct mapped_function *function, const struct wtm_patch
 {
     unsigned is_long = function->size >= 5;
     coverage->symbols++;
-    if (is_no_function(function->refusal)) {
+    if (is_no_function(function)) {
         coverage->not_functions[function->refusal]++;
         return;
     }
