@@ -156,12 +156,14 @@ enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe)
     if (WTM_LIKELY(!__atomic_load_n(&probe->special, __ATOMIC_RELAXED)))
         return enter(slot, probe);
     uint64_t begin = wtm_clock_ticks();
+    const struct wtm_thread *before = wtm_thread;
+    uint64_t spent = before->spent_ticks;
     enum wtm_entry_action action;
     do
         action = enter(slot, probe);
     while (action == WTM_ENTRY_RETRY); /* the straight path would not mark the record */
     if (action == WTM_ENTRY_PUSHED)
-        wtm_special_open(wtm_thread, probe, begin);
+        wtm_special_open(wtm_thread, probe, begin, before == wtm_thread ? before->spent_ticks - spent : 0);
     return action;
 }
 
