@@ -8,6 +8,7 @@
 #include "preload/cputime.h"
 #include "preload/profile.h"
 #include "preload/special.h"
+#include "preload/stacks.h"
 #include "preload/thread.h"
 
 /* Is the open call `open` of a function an earlier activation on the stack of an event at sp? */
@@ -23,7 +24,8 @@ static int is_recursion(const struct wtm_thread *thread, const struct wtm_record
         uint64_t in_slot = *(const uint64_t *)(open->sp - 8);
         return wtm_is_return_point(in_slot) || in_slot == open->return_minus_1 + 1;
     }
-    return open->sp - sp < WTM_SAME_STACK_BYTES;
+    int same = wtm_stacks_same(sp, open->sp);
+    return same >= 0 ? same : open->sp - sp < WTM_SAME_STACK_BYTES;
 }
 
 static int has_outer(const struct wtm_thread *thread, const struct wtm_record *record)
@@ -215,7 +217,8 @@ struct wtm_record *wtm_close_slow(struct wtm_thread *thread, uint64_t sp, uint64
         if (synced)
             thread = synced;
     }
-    struct wtm_record *record = wtm_records_raise(thread, sp);
+    const struct wtm_record *popped = wtm_records_know(thread, sp) ? NULL : wtm_record_popped(thread, sp);
+    struct wtm_record *record = wtm_records_raise(thread, popped ? popped->sp : sp);
     if (!record) {
         wtm_profile_stranded();
         record = thread->top;

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Small programs of known counts and times, under every setting and pattern that a user can give."""
 from programs import (clocks, command, company, control, forking, hostile, inside, killed, live, manual, noise, patterns, place, process,
-                      processes, running, settings, threads, times)
+                      processes, promises, running, settings, threads, times)
 
 
 def tests(tools, full=False):
     modules = (settings, patterns, times, process, forking, hostile, company, control, live, inside, command, clocks, running,
-               processes, threads, killed, place, manual, noise)
+               processes, threads, killed, place, manual, noise, promises)
     suites = [module.SUITE for module in modules]
     if full:
         suites += [module.LONG for module in modules if hasattr(module, 'LONG')]
