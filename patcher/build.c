@@ -128,10 +128,11 @@ static enum wtm_refusal build(struct wtm_planner *planner, struct wtm_batch *bat
 {
     struct wtm_slot slot;
     struct wtm_detail *detail = new_detail(batch, plan);
+    uintptr_t hook = plan->place.looks ? request->looking_hook : request->hook;
     if (!detail)
         return WTM_REFUSED_NO_MEMORY;
     enum wtm_refusal refusal =
-        wtm_slot_build(&planner->module->span, &plan->move, request->hook, request->context, expected, &slot);
+        wtm_slot_build(&planner->module->span, &plan->move, hook, request->context, expected, &slot);
     if (refusal != WTM_REFUSED_NONE)
         return refusal;
     fill_patch(plan, &slot, detail, request, request->patch);

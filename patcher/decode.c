@@ -328,3 +328,83 @@ enum wtm_decode_result wtm_decode(const uint8_t *code, size_t available, uintptr
     set_stack(insn, x86, scratch->id);
     return WTM_DECODE_OK;
 }
+
+/* Number of the general register that `reg` is (a part of); 16: none. */
+static unsigned general_register(unsigned reg)
+{
+    static const uint16_t names[16][4] = {
+        {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL},     {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL},
+        {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL},     {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL},
+        {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},    {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
+        {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},    {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
+        {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},    {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
+        {X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B}, {X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B},
+        {X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B}, {X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B},
+        {X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B}, {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B}};
+    if (reg == X86_REG_AH || reg == X86_REG_CH || reg == X86_REG_DH || reg == X86_REG_BH)
+        return reg == X86_REG_AH ? 0 : reg == X86_REG_CH ? 1 : reg == X86_REG_DH ? 2 : 3;
+    for (unsigned i = 0; i < 16; i++)
+        for (unsigned j = 0; j < 4; j++)
+            if (names[i][j] == reg)
+                return i;
+    return 16;
+}
+
+static uint32_t written_registers(const struct wtm_insn *insn, const cs_x86 *x86, unsigned id)
+{
+    cs_regs reads, writes;
+    uint8_t read_count, write_count;
+    uint32_t written = 0;
+    if (cs_regs_access(handle, scratch, reads, &read_count, writes, &write_count) == CS_ERR_OK)
+        for (unsigned i = 0; i < write_count; i++)
+            written |= 1u << general_register(writes[i]);
+    if (insn->kind != WTM_INSN_PLAIN || id == X86_INS_CMP || id == X86_INS_TEST || id == X86_INS_PUSH || id == X86_INS_BT)
+        return written & 0xffff;
+    /* its tables do not know all: a first operand that is a register counts as written */
+    for (unsigned i = 0; i < x86->op_count && (i == 0 || id == X86_INS_XCHG || id == X86_INS_XADD); i++)
+        if (x86->operands[i].type == X86_OP_REG)
+            written |= 1u << general_register(x86->operands[i].reg);
+    return written & 0xffff;
+}
+
+/* mov r64, r64; lea disp(r64), r64; add or sub of a constant. 32-bit forms lose the upper half: no copies. */
+static void set_copy(struct wtm_effects *effects, const cs_x86 *x86, unsigned id)
+{
+    const cs_x86_op *to = &x86->operands[0], *from = &x86->operands[1];
+    if (x86->op_count != 2 || to->type != X86_OP_REG || to->size != 8)
+        return;
+    unsigned source = 16;
+    if (id == X86_INS_MOV && from->type == X86_OP_REG) {
+        source = general_register(from->reg);
+    } else if (id == X86_INS_LEA && from->mem.index == X86_REG_INVALID) {
+        source = general_register(from->mem.base);
+        effects->delta = from->mem.disp;
+    } else if ((id == X86_INS_ADD || id == X86_INS_SUB) && from->type == X86_OP_IMM) {
+        source = general_register(to->reg);
+        effects->delta = id == X86_INS_ADD ? from->imm : -from->imm;
+    }
+    unsigned destination = general_register(to->reg);
+    effects->copies = source < 16 && destination < 16 && destination != 4; /* rsp is followed apart */
+    effects->to = (uint8_t)destination;
+    effects->from = (uint8_t)source;
+}
+
+void wtm_decode_effects(const struct wtm_insn *insn, int with_written, struct wtm_effects *effects)
+{
+    const cs_x86 *x86 = &scratch->detail->x86;
+    unsigned id = scratch->id;
+    memset(effects, 0, sizeof *effects);
+    if (with_written)
+        effects->written = written_registers(insn, x86, id);
+    for (unsigned i = 0; i < x86->op_count; i++) {
+        const cs_x86_op *op = &x86->operands[i];
+        unsigned base = op->type == X86_OP_MEM ? general_register(op->mem.base) : 16;
+        if (base == 16 || op->mem.index != X86_REG_INVALID || op->mem.segment == X86_REG_FS ||
+            op->mem.segment == X86_REG_GS || id == X86_INS_LEA || insn->kind == WTM_INSN_NOP)
+            continue;
+        effects->memory_register = (uint8_t)base;
+        effects->memory_offset = op->mem.disp;
+        effects->memory_used = op->size ? op->size : 8;
+    }
+    set_copy(effects, x86, id);
+}

@@ -64,6 +64,18 @@ enum wtm_decode_result {
 /* Decodes the instruction that `code` holds and that runs at `address`. */
 enum wtm_decode_result wtm_decode(const uint8_t *code, size_t available, uintptr_t address, struct wtm_insn *insn);
 
+/* What an instruction does with the sixteen general registers, numbered as in encodings (rax 0, rsp 4, r15 15). */
+struct wtm_effects {
+    uint32_t written;         /* bit by register: written, whole or in part; left 0 unless asked for, since it is dear */
+    uint8_t copies;           /* register `to` = register `from`, as it was before, + `delta` */
+    uint8_t to, from;
+    uint8_t memory_register;  /* of an operand in memory without index and segment, with `memory_used` != 0 */
+    uint8_t memory_used;      /* bytes read or written there */
+    int64_t delta, memory_offset;
+};
+/* Of the instruction that was decoded last, with success. */
+void wtm_decode_effects(const struct wtm_insn *insn, int with_written, struct wtm_effects *effects);
+
 /* True when nothing after it runs without being jumped to. */
 static inline int wtm_insn_ends(const struct wtm_insn *insn)
 {

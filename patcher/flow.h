@@ -28,7 +28,7 @@ int wtm_flow_is_start(const struct wtm_code_module *module, uintptr_t address);
  * run into from above. `boundary` itself when there is none. Whether something jumps there is for the scan to say. */
 uintptr_t wtm_flow_padding(const struct wtm_code_module *module, uintptr_t boundary);
 
-/* Reads or pops of the return address among the first instructions: WTM_REFUSED_NONE, _READS_RETURN, _POPS_RETURN. */
+/* Reads or pops of the return address in code that is not patched yet: WTM_REFUSED_NONE, _READS_RETURN, _POPS_RETURN. */
 enum wtm_refusal wtm_flow_return_slot(uintptr_t start, uintptr_t end);
 
 /* Jump tables that the function [start, end) uses lead to one of `targets` (starts of instructions in it). */

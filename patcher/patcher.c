@@ -5,6 +5,7 @@
 #include "patcher/dictated.h"
 #include "patcher/flow.h"
 #include "patcher/near.h"
+#include "patcher/return_late.h"
 #include <errno.h>
 #include <string.h>
 
@@ -108,8 +109,10 @@ static enum wtm_refusal try_ways(struct wtm_planner *planner, struct wtm_batch *
             refusal = wtm_plan_running(planner, &plan);
         if (refusal == WTM_REFUSED_NONE)
             refusal = wtm_build(planner, batch, &plan, request, expected);
-        if (refusal == WTM_REFUSED_NONE)
+        if (refusal == WTM_REFUSED_NONE) {
+            request->looks = plan.place.looks;
             return refusal;
+        }
         first = first == WTM_REFUSED_NONE ? refusal : first;
     }
     return first;
@@ -187,6 +190,7 @@ int wtm_patch_prepare(const struct wtm_code_module *module, struct wtm_patch_req
     struct wtm_batch *batch = wtm_batch_new(count);
     for (size_t i = 0; i < count; i++) {
         requests[i].refusal = WTM_REFUSED_NO_MEMORY;
+        requests[i].looks = WTM_REFUSED_NONE;
         requests[i].patch->detail = NULL;
     }
     int result = batch ? wtm_claims_open(&planner.claims, module) : -ENOMEM;
@@ -210,6 +214,7 @@ int wtm_patch_prepare(const struct wtm_code_module *module, struct wtm_patch_req
     if (batch)
         wtm_batch_publish(batch);
     wtm_scan_give(&planner.scan);
+    wtm_return_late_done();
     wtm_claims_give(&planner.claims);
     wtm_vector_give(&order);
     return result;

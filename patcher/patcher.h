@@ -73,10 +73,13 @@ struct wtm_patch_request {
     uintptr_t entry;            /* in: address of the function */
     size_t size;                /* in: its size, 0 when unknown */
     uintptr_t hook;             /* in: where the armed stub jumps to */
+    uintptr_t looking_hook;     /* in: the hook of a function that looks at its return address: one that leaves it in its
+                                 * place. 0: such a function is refused */
     void *context;              /* in: in r11 there */
     uint8_t running;            /* in: threads may be in the function when it is committed; see wtm_patch_live.traps */
     struct wtm_patch *patch;    /* in: storage; filled when `refusal` is WTM_REFUSED_NONE */
     enum wtm_refusal refusal;   /* out */
+    enum wtm_refusal looks;     /* out: NONE; _READS_RETURN, _POPS_RETURN: `looking_hook` was taken */
 };
 
 /* Decides on each request and builds stubs and relocated bodies; scans the module's text once for all of them.

@@ -74,7 +74,8 @@ enum wtm_refusal wtm_plan_place(const struct wtm_planner *planner, const struct 
         return WTM_REFUSED_TOO_SHORT;
     if (is_hooked(module, planner, place->site))
         return WTM_REFUSED_FOREIGN_HOOK;
-    return wtm_flow_return_slot(place->site, place->end);
+    place->looks = wtm_flow_return_slot(place->site, place->end);
+    return request->looking_hook ? WTM_REFUSED_NONE : place->looks;
 }
 
 /* The bytes [end, site + need) are padding that nobody uses. */

@@ -31,6 +31,7 @@ struct wtm_place {
     uintptr_t end;            /* behind its last byte */
     uintptr_t boundary;       /* where something else may begin; padding may lie between `end` and it */
     struct wtm_extent extent; /* all zero when nothing describes it */
+    enum wtm_refusal looks;   /* NONE, or how it looks at its return address */
 };
 
 struct wtm_plan {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Does a function look at its own return address? Follows rsp and rbp through the instructions that run one after the
- * other from the entry. A function that does so later, or through another register, is not found: what the C library
- * does of this kind is refused by name elsewhere. */
+ * other from the entry: nearly all that do are found there. The rest of it is looked at where its bytes give reason to. */
+#include "patcher/return_slot.h"
 #include "patcher/flow.h"
+#include "patcher/return_late.h"
 #include <string.h>
 
 enum { LONGEST_WALK = 48, SLOT_BYTES = 8 };
@@ -14,7 +15,7 @@ struct frame {
 
 /* lock or $0,(%rsp) or lock add $0,(%rsp), with or without REX.W: full memory barriers of compilers and of HotSpot. They leave
  * what stands there as it is. */
-static int is_fence(const struct wtm_insn *insn)
+int wtm_return_is_fence(const struct wtm_insn *insn)
 {
     enum { LOCK = 0xf0, REX_W = 0x48, GROUP1_BYTE = 0x83, ADD_SIB = 0x04, OR_SIB = 0x0c, RSP = 0x24 };
     const uint8_t *code = insn->bytes;
@@ -27,7 +28,7 @@ static int is_fence(const struct wtm_insn *insn)
 
 static int touches_slot(const struct frame *frame, const struct wtm_insn *insn)
 {
-    if (!insn->memory_used || is_fence(insn))
+    if (!insn->memory_used || wtm_return_is_fence(insn))
         return 0;
     int64_t offset;
     if (insn->memory_base == WTM_BASE_STACK && frame->stack_known)
@@ -65,6 +66,7 @@ static void advance(struct frame *frame, const struct wtm_insn *insn)
 enum wtm_refusal wtm_flow_return_slot(uintptr_t start, uintptr_t end)
 {
     struct frame frame = {.stack_known = 1};
+    struct wtm_return_frame seen = {0, 0};
     uintptr_t at = start;
     for (unsigned i = 0; i < LONGEST_WALK && at < end && (frame.stack_known || frame.frame_known); i++) {
         struct wtm_insn insn;
@@ -83,8 +85,10 @@ enum wtm_refusal wtm_flow_return_slot(uintptr_t start, uintptr_t end)
             frame.stack -= SLOT_BYTES; /* call of the next instruction: pushes its address */
         }
         advance(&frame, &insn);
+        if (frame.stack_known && insn.stack == WTM_STACK_ADD && insn.stack_delta < -8 && !seen.lowered)
+            seen = (struct wtm_return_frame){-insn.stack_delta, -frame.stack};
         if (frame.stack_known && frame.stack > 0)
             return WTM_REFUSED_POPS_RETURN; /* add $8,%rsp, lea 8(%rsp),%rsp */
     }
-    return WTM_REFUSED_NONE;
+    return wtm_return_late(start, end, &seen);
 }

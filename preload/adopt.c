@@ -4,6 +4,7 @@
 #include "preload/records_internal.h"
 #include "preload/cells.h"
 #include "preload/profile.h"
+#include "preload/ways.h"
 
 /* The function's cell of this thread, or NULL: a cell has one writer. */
 static struct wtm_cell *own_cell(struct wtm_thread *thread, uint32_t index)
@@ -52,7 +53,7 @@ static struct wtm_record *adopt(struct wtm_thread *thread, uint64_t sp)
 static void leave_in(struct wtm_thread *thread, struct wtm_thread *other, uint64_t low, uint64_t high)
 {
     for (struct wtm_record *r = other->top; r > other->base; r--) {
-        if (r->sp <= WTM_SP_ADOPTED || r->sp < low || r->sp > high)
+        if (r->sp <= WTM_SP_ADOPTED || r->sp < low || r->sp > high || wtm_on_native(other, r->sp))
             continue;
         const struct wtm_local *local = r->local;
         struct wtm_cell *cell = local && local->cell ? own_cell(thread, local->index) : NULL;
@@ -73,18 +74,50 @@ void wtm_records_unwound_elsewhere(struct wtm_thread *thread, uint64_t low, uint
     }
 }
 
-/* The call was counted as left already; it only needs its way back. */
+static struct wtm_way_back *find_way(const struct wtm_thread *thread, uint64_t sp)
+{
+    struct wtm_way_back *way = wtm_ways_find(thread, sp);
+    for (const struct wtm_thread *other = wtm_threads; other && !way; other = other->next)
+        way = wtm_ways_find(other, sp);
+    return way;
+}
+
+int wtm_records_know(const struct wtm_thread *thread, uint64_t sp)
+{
+    if (wtm_record_at(thread, sp) || wtm_ways_find(thread, sp))
+        return 1;
+    if (wtm_on_native(thread, sp)) /* nobody else's calls are there */
+        return 0;
+    for (const struct wtm_thread *other = wtm_threads; other; other = other->next)
+        if (wtm_record_at(other, sp) || wtm_ways_find(other, sp))
+            return 1;
+    return 0;
+}
+
+/* It was counted as left: it was not, but its times are lost. */
+static void count_returned(struct wtm_thread *thread, struct wtm_way_back *way)
+{
+    if (!way->function || way != wtm_ways_find(thread, way->sp))
+        return; /* another thread's cell */
+    struct wtm_cell *cell = own_cell(thread, (uint32_t)way->function - 1);
+    way->function = 0;
+    if (cell && cell->abnormal) { /* else it was reset meanwhile */
+        cell->abnormal--;
+        wtm_increment(&cell->late);
+    }
+}
+
+/* The call was counted as left already; it only needs its way back. On the thread's own stack this shows that somebody else has
+ * a stack there, in an array: what lies below is then judged as foreign stacks are. */
 static struct wtm_record *resurrect(struct wtm_thread *thread, uint64_t sp)
 {
-    const struct wtm_way_back *way = wtm_way_of(thread, sp);
-    for (const struct wtm_thread *other = wtm_threads; way->sp != sp; other = other->next) {
-        if (!other)
-            return NULL;
-        way = wtm_way_of(other, sp);
-    }
+    struct wtm_way_back *way = find_way(thread, sp);
     struct wtm_record *record = thread->top + 1;
-    if (record >= thread->limit)
+    if (!way || record >= thread->limit)
         return NULL;
+    count_returned(thread, way);
+    if (wtm_on_native(thread, sp))
+        thread->stack_low = sp;
     thread->top = record;
     record->return_minus_1 = way->return_minus_1;
     record->local = NULL;

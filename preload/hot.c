@@ -63,16 +63,23 @@ static inline __attribute__((always_inline)) void close_record(struct wtm_thread
     record->local = NULL;
 }
 
-/* The call was tail-called: its callers, whose records have the same sp, return with it. */
+/* The call was tail-called: its callers, whose records have the same sp, return with it. What is spent on closing each comes
+ * after `now`, so it is no cost within those that are closed after it; but for what lies before the first reading, which is
+ * about half of the outside part. */
 static __attribute__((noinline, cold)) struct wtm_record *close_chain(struct wtm_thread *thread, struct wtm_record *record,
                                                                       uint64_t now)
 {
-    uint64_t sp = record->sp;
+    uint64_t sp = record->sp, spent = thread->spent_ticks;
+    uint64_t each = (uint64_t)(wtm_hot.inside_ticks + (wtm_hot.total_ticks - wtm_hot.inside_ticks) / 2), within = 0;
+    close_record(thread, record, now);
     do {
         record->sp = WTM_SP_NONE;
         thread->top = thread->closing = --record;
-        if (record->local)
-            close_record(thread, record, now);
+        within += each;
+        if (!record->local)
+            continue;
+        record->spent_ticks += thread->spent_ticks - spent - within;
+        close_record(thread, record, now);
     } while (record[-1].sp == sp);
     return record;
 }
@@ -84,9 +91,10 @@ static inline __attribute__((always_inline)) struct wtm_record *close_top(struct
     struct wtm_record *interrupted = thread->closing;
     thread->closing = record;
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before anything is added: a reset must see it */
-    close_record(thread, record, now);
     if (WTM_UNLIKELY(record[-1].sp == sp))
         record = close_chain(thread, record, now);
+    else
+        close_record(thread, record, now);
     thread->closing = interrupted;
     return record;
 }

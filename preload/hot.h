@@ -30,7 +30,7 @@
 #define WTM_SP_BASE UINT64_MAX /* the sentinel below the first record */
 
 struct wtm_record;
-struct wtm_way_back;
+struct wtm_ways;
 struct perf_event_mmap_page;
 struct wtm_counts;
 
@@ -87,7 +87,7 @@ struct wtm_thread {
     uint64_t switch_never;     /* a word that never equals switch_expected, for sources without a cheap sign */
     uint64_t renewals;
     uint32_t ended, reserved;
-    struct wtm_way_back *ways; /* WTM_WAYS of them */
+    struct wtm_ways *ways; /* see ways.h */
     uint64_t thrown_sp; /* where this thread last threw an exception off its native stack, or 0 */
     uint64_t owner;      /* see reuse.c */
     char born[WTM_NAME_BYTES]; /* name at the first event: a pattern where several names share the block */
@@ -95,15 +95,12 @@ struct wtm_thread {
     uint64_t mover; /* block of the thread that moves or adopts records here, or 0; see records.c */
 };
 
-/* How to return from a call that was closed as left, in case it was not: a coroutine whose stack is a local array, or a
- * program that copies stacks away and back. Direct-mapped by sp, the newest wins. */
-struct wtm_way_back {
-    uint64_t sp, return_minus_1;
-};
-enum { WTM_WAYS = 1024 };
-
 /* A timed function that is watched as well: its gate stays open. */
-enum wtm_probe_flags { WTM_PROBE_PRCTL = 1, WTM_PROBE_SYSCALL = 2, WTM_PROBE_INITIALIZER = 3 };
+enum wtm_probe_flags {
+    WTM_PROBE_PRCTL = 1, WTM_PROBE_SYSCALL, WTM_PROBE_JUMP, WTM_PROBE_THROW, WTM_PROBE_CATCH, WTM_PROBE_SIGNAL_STACK, WTM_PROBE_CONTEXT,
+    WTM_PROBE_INITIALIZER,
+    WTM_PROBE_LOOKS /* at its return address: refused, so never timed; see watch.h */
+};
 
 /* One timed function: what its stub hands over in r11. */
 struct wtm_probe {
@@ -173,6 +170,7 @@ static inline int wtm_is_return_point(uint64_t address)
 }
 extern const char wtm_watch_entry[] WTM_HIDDEN;  /* hook of a function that we only want to hear of */
 extern const char wtm_watch_filtered[] WTM_HIDDEN; /* the same for prctl and syscall: goes on at once when nothing concerns us */
+extern const char wtm_watch_looking[] WTM_HIDDEN;  /* the same for functions that look at their return address: acts where that is ours */
 extern const char wtm_watch_timed[] WTM_HIDDEN;    /* the same when the user times them as well */
 extern uint32_t wtm_watch_bypass WTM_HIDDEN;       /* 1: disarmed, wtm_watch_timed goes to the body */
 

@@ -52,7 +52,10 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (wtm_probes_at(targets[i]->address))
+        enum wtm_refusal looks = wtm_probes_looking_at(targets[i]->address);
+        if (looks)
+            wtm_install_refuse(targets[i], looks);
+        if (looks || wtm_probes_at(targets[i]->address))
             continue;
         struct wtm_probe *probe = wtm_probes_new();
         if (!probe) {
@@ -61,7 +64,8 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
         }
         uintptr_t hook = choose_hook(targets[i], probe);
         requests[n] = (struct wtm_patch_request){
-            .entry = targets[i]->address, .size = targets[i]->size, .hook = hook, .context = probe, .patch = probe->patch};
+            .entry = targets[i]->address, .size = targets[i]->size, .hook = hook, .looking_hook = (uintptr_t)wtm_watch_looking,
+            .context = probe, .patch = probe->patch};
         of[n++] = targets[i];
     }
     return n;
@@ -71,13 +75,18 @@ static int finish_target(const struct wtm_patch_request *request, const struct w
 {
     if (request->refusal) {
         struct wtm_probe *probe = request->context;
-        if (probe->index) /* prepared, and refused when it was to be written: it may be tried again */
+        if (probe->index || probe->flags == WTM_PROBE_LOOKS) /* prepared, and refused when it was to be written: it may be tried again */
             wtm_patch_forget(&request->patch, 1);
         wtm_probes_drop(probe);
         wtm_install_refuse(target, request->refusal);
         return 0;
     }
     wtm_probes_ready(request->context);
+    if (request->looks) {
+        wtm_patch_open(request->patch);
+        wtm_install_refuse(target, request->looks);
+        return 0;
+    }
     wtm_probes_found(target->pattern);
     if (wtm_settings.verbose)
         wtm_log("timed: ", target->name, " (", target->object->name, ") ", method_names[request->patch->method]);
@@ -103,7 +112,9 @@ int wtm_patching_object(const struct wtm_object *object, const struct wtm_target
         requests[i].running = company == WTM_COMPANY_RUNS;
     wtm_patch_prepare(&module, requests, all);
     for (size_t i = 0; i < all; i++) {
-        if (!requests[i].refusal && i < n)
+        if (!requests[i].refusal && i < n && requests[i].looks)
+            wtm_probes_looks(requests[i].context, of[i], requests[i].looks);
+        else if (!requests[i].refusal && i < n)
             wtm_probes_describe(requests[i].context, of[i]);
         else if (!requests[i].refusal)
             wtm_watch_prepared(&requests[i]);

@@ -7,7 +7,7 @@
 #include "preload/thread.h"
 #include <string.h>
 
-enum wtm_probe_state { PROBE_FREE = 0, PROBE_NEW = 1, PROBE_READY = 2, PROBE_UNLOADED = 3 };
+enum wtm_probe_state { PROBE_FREE = 0, PROBE_NEW = 1, PROBE_READY = 2, PROBE_UNLOADED = 3, PROBE_LOOKS = 4 };
 
 struct entry {
     struct wtm_probe probe; /* first: the stub's context */
@@ -16,6 +16,7 @@ struct entry {
     uintptr_t bias;
     enum wtm_probe_state state;
     int off; /* untimed by the program itself */
+    enum wtm_refusal looks;
     struct entry *next, *same_bucket;
 };
 
@@ -127,14 +128,37 @@ void wtm_probes_describe(struct wtm_probe *probe, const struct wtm_target *targe
     wtm_thread_expect(index_count);
 }
 
-void wtm_probes_ready(struct wtm_probe *probe)
+static void publish(struct entry *e, enum wtm_probe_state state)
 {
-    struct entry *e = (struct entry *)probe, **bucket = bucket_of(e->patch.entry);
-    e->state = PROBE_READY;
+    struct entry **bucket = bucket_of(e->patch.entry);
+    e->state = state;
     e->next = entries;
     e->same_bucket = *bucket;
     *bucket = e;
     __atomic_store_n(&entries, e, __ATOMIC_RELEASE);
+}
+
+void wtm_probes_ready(struct wtm_probe *probe)
+{
+    struct entry *e = (struct entry *)probe;
+    publish(e, e->looks ? PROBE_LOOKS : PROBE_READY);
+}
+
+void wtm_probes_looks(struct wtm_probe *probe, const struct wtm_target *target, enum wtm_refusal reason)
+{
+    struct entry *e = (struct entry *)probe;
+    e->bias = target->object->bias;
+    e->looks = reason;
+    probe->body = e->patch.body;
+    probe->flags = WTM_PROBE_LOOKS;
+}
+
+enum wtm_refusal wtm_probes_looking_at(uintptr_t address)
+{
+    for (struct entry *e = *bucket_of(address); e; e = e->same_bucket)
+        if (e->state == PROBE_LOOKS && e->patch.entry == address)
+            return e->looks;
+    return WTM_REFUSED_NONE;
 }
 
 void wtm_probes_drop(struct wtm_probe *probe)
@@ -166,7 +190,7 @@ static void keep_unloaded(struct entry *e)
 void wtm_probes_unloaded(uintptr_t bias)
 {
     for (struct entry *e = entries; e; e = e->next) {
-        if (e->state != PROBE_READY || e->bias != bias)
+        if ((e->state != PROBE_READY && e->state != PROBE_LOOKS) || e->bias != bias)
             continue;
         struct wtm_patch *patch = &e->patch;
         wtm_patch_forget(&patch, 1);

@@ -12,6 +12,10 @@
 struct wtm_probe *wtm_probes_new(void) WTM_HIDDEN;
 /* Gives it an index and a chunk (those it had before, when the same function was unloaded and is back). */
 void wtm_probes_describe(struct wtm_probe *probe, const struct wtm_target *target) WTM_HIDDEN;
+/* Instead of describing it: the patch leads to a watch of a function that is refused for this reason. */
+void wtm_probes_looks(struct wtm_probe *probe, const struct wtm_target *target, enum wtm_refusal reason) WTM_HIDDEN;
+/* The reason for which a function at this address is watched so, or NONE. */
+enum wtm_refusal wtm_probes_looking_at(uintptr_t address) WTM_HIDDEN;
 /* Its patch is in place. */
 void wtm_probes_ready(struct wtm_probe *probe) WTM_HIDDEN;
 void wtm_probes_drop(struct wtm_probe *probe) WTM_HIDDEN;

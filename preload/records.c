@@ -5,13 +5,16 @@
  * - on the thread's native stack (bounds known): an event at sp shows every record at or below sp to be left, since that
  *   part of the stack is gone. The one exception is a tail call, whose slot still holds our return point.
  * - elsewhere (coroutines, signal stacks): stacks are not told apart by their bounds, and their memory may be unmapped,
- *   so it is never read; a record is left only when its very slot is taken again. */
+ *   so it is never read; a record is left only when its very slot is taken again, or, on a stack whose bounds the program
+ *   told (stacks.h), when something happens above it. */
 #include "preload/records_internal.h"
 #include "common/sys.h"
 #include "preload/cells.h"
 #include "preload/thread.h"
 #include "preload/profile.h"
 #include "preload/special.h"
+#include "preload/stacks.h"
+#include "preload/ways.h"
 
 struct wtm_record *wtm_records_caller(struct wtm_thread *thread, struct wtm_record *record)
 {
@@ -20,7 +23,8 @@ struct wtm_record *wtm_records_caller(struct wtm_thread *thread, struct wtm_reco
     for (struct wtm_record *r = record - 1; r > thread->base; r--) {
         if (r->sp <= record->sp || r->sp >= nearest->sp || wtm_on_native(thread, r->sp) != native)
             continue;
-        if (native || r->sp - record->sp < WTM_SAME_STACK_BYTES)
+        int same = native ? 1 : wtm_stacks_same(record->sp, r->sp);
+        if (same > 0 || (same < 0 && r->sp - record->sp < WTM_SAME_STACK_BYTES))
             nearest = r;
     }
     return nearest;
@@ -139,22 +143,18 @@ void wtm_records_compact(struct wtm_thread *thread)
     wtm_records_unlock(thread, locked);
 }
 
-struct wtm_way_back *wtm_way_of(const struct wtm_thread *thread, uint64_t sp)
-{
-    return &thread->ways[(sp >> 3 ^ sp >> 13) % WTM_WAYS];
-}
-
 /* A frame that looks left may come back as long as its slot still holds our return point. Only the native stack is sure
  * to be readable; there it is looked at, elsewhere assumed. */
-static void remember_way(const struct wtm_thread *thread, const struct wtm_record *record)
+static void remember_way(struct wtm_thread *thread, const struct wtm_record *record)
 {
     uint64_t sp = record->sp;
     if (sp <= WTM_SP_ADOPTED || (wtm_on_native(thread, sp) && !wtm_is_return_point(*(const uint64_t *)(sp - 8))))
         return;
-    *wtm_way_of(thread, sp) = (struct wtm_way_back){sp, record->return_minus_1};
+    uint64_t function = record->local ? record->local->index + 1u : 0;
+    wtm_ways_keep(thread, (struct wtm_way_back){sp, record->return_minus_1, function});
 }
 
-void wtm_record_leave(const struct wtm_thread *thread, struct wtm_record *record)
+void wtm_record_leave(struct wtm_thread *thread, struct wtm_record *record)
 {
     remember_way(thread, record);
     close_abnormal(record);
@@ -191,7 +191,8 @@ void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
                 break; /* live, and so is all that is older on this stack */
             continue;
         } else if (!native || !wtm_on_native(thread, r->sp)) {
-            continue;
+            if (native || wtm_on_native(thread, r->sp) || wtm_stacks_same(sp, r->sp) != 1)
+                continue;
         }
         wtm_record_leave(thread, r);
         oldest_left = r;
@@ -257,12 +258,41 @@ void wtm_records_release(struct wtm_thread *thread, uint64_t sp, int left)
     wtm_records_compact(thread);
 }
 
+void wtm_records_give_back(struct wtm_thread *thread, uint64_t *slot)
+{
+    uint64_t sp = (uintptr_t)(slot + 1);
+    const struct wtm_record *found = wtm_records_raise(thread, sp);
+    if (!found)
+        return;
+    *slot = found->return_minus_1 + 1;
+    for (struct wtm_record *r = thread->top; r > thread->base; r--) {
+        if (r->sp != sp)
+            continue;
+        if (r->local) {
+            wtm_increment(&r->local->cell->late);
+            unlink_open(r);
+        }
+        r->sp = WTM_SP_HOLE;
+    }
+    wtm_records_compact(thread);
+}
+
 unsigned wtm_records_open(const struct wtm_thread *thread)
 {
     unsigned open = 0;
     for (const struct wtm_record *r = thread->top; r > thread->base; r--)
         open += r->local != NULL;
     return open;
+}
+
+const struct wtm_record *wtm_record_popped(const struct wtm_thread *thread, uint64_t sp)
+{
+    enum { MOST_POPPED = 0xffff }; /* the operand of ret has 16 bits */
+    const struct wtm_record *nearest = NULL;
+    for (const struct wtm_record *r = thread->top; r > thread->base; r--)
+        if (r->sp > WTM_SP_ADOPTED && r->sp < sp && sp - r->sp <= MOST_POPPED && (!nearest || r->sp > nearest->sp))
+            nearest = r;
+    return nearest;
 }
 
 const struct wtm_record *wtm_record_at(const struct wtm_thread *thread, uint64_t sp)

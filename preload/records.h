@@ -34,6 +34,9 @@ void wtm_records_abandon(struct wtm_thread *thread) WTM_HIDDEN;
 /* Gives the calls that are open on the thread's native stack, at or above `sp`, their return addresses back, so that they
  * return without us. They count as left, or, with `left` 0, as calls of unknown length. The calling thread's own. */
 void wtm_records_release(struct wtm_thread *thread, uint64_t sp, int left) WTM_HIDDEN;
+/* The function that was entered with `slot`, which holds our return point, wants to see its true caller there: the calls that it
+ * was tail-called from return without us; they count, as calls of unknown length. */
+void wtm_records_give_back(struct wtm_thread *thread, uint64_t *slot) WTM_HIDDEN;
 /* An exception thrown at `low` was caught at `high`: what is open in between, off the native stack, was left. */
 void wtm_records_unwound(struct wtm_thread *thread, uint64_t low, uint64_t high) WTM_HIDDEN;
 /* Open calls of a function in this thread that began while an earlier one was open on the same stack. */

@@ -26,12 +26,15 @@ void wtm_records_unwound_elsewhere(struct wtm_thread *thread, uint64_t low, uint
 /* Squeezes holes out, if no interrupted code holds a pointer to a record. */
 void wtm_records_compact(struct wtm_thread *thread) WTM_HIDDEN;
 /* Closes a call as abnormal and makes a hole of its record; its way back is kept. */
-void wtm_record_leave(const struct wtm_thread *thread, struct wtm_record *record) WTM_HIDDEN;
+void wtm_record_leave(struct wtm_thread *thread, struct wtm_record *record) WTM_HIDDEN;
 /* Makes a hole of a record whose call returned in another thread. */
 void wtm_record_drop_adopted(struct wtm_record *record) WTM_HIDDEN;
 /* The thread's own record for this stack pointer, the newest if there are several, or NULL. */
 const struct wtm_record *wtm_record_at(const struct wtm_thread *thread, uint64_t sp) WTM_HIDDEN;
-/* Where the way back of a call with this stack pointer is kept. */
-struct wtm_way_back *wtm_way_of(const struct wtm_thread *thread, uint64_t sp) WTM_HIDDEN;
+/* The thread's own record of the call that returned to `sp` and took arguments off the stack with its return address
+ * (`ret N`), or NULL: the nearest below. Only for a stack pointer that no record has. */
+const struct wtm_record *wtm_record_popped(const struct wtm_thread *thread, uint64_t sp) WTM_HIDDEN;
+/* Some record or way back is known for this stack pointer, which the calling thread returned to. */
+int wtm_records_know(const struct wtm_thread *thread, uint64_t sp) WTM_HIDDEN;
 
 #endif

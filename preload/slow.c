@@ -9,6 +9,7 @@
 #include "preload/cputime.h"
 #include "preload/profile.h"
 #include "preload/special.h"
+#include "preload/stacks.h"
 #include "preload/thread.h"
 
 /* Is the open call `open` of a function an earlier activation on the stack of an event at sp? */
@@ -24,7 +25,8 @@ static int is_recursion(const struct wtm_thread *thread, const struct wtm_record
         uint64_t in_slot = *(const uint64_t *)(open->sp - 8);
         return wtm_is_return_point(in_slot) || in_slot == open->return_minus_1 + 1;
     }
-    return open->sp - sp < WTM_SAME_STACK_BYTES;
+    int same = wtm_stacks_same(sp, open->sp);
+    return same >= 0 ? same : open->sp - sp < WTM_SAME_STACK_BYTES;
 }
 
 static int has_outer(const struct wtm_thread *thread, const struct wtm_record *record)
@@ -191,12 +193,14 @@ enum wtm_entry_action wtm_entry_slow(uint64_t *slot, struct wtm_probe *probe)
     if (WTM_LIKELY(!__atomic_load_n(&probe->special, __ATOMIC_RELAXED)))
         return enter(slot, probe);
     uint64_t begin = wtm_clock_ticks();
+    const struct wtm_thread *before = wtm_thread;
+    uint64_t spent = before->spent_ticks;
     enum wtm_entry_action action;
     do
         action = enter(slot, probe);
     while (action == WTM_ENTRY_RETRY); /* the straight path would not mark the record */
     if (action == WTM_ENTRY_PUSHED)
-        wtm_special_open(wtm_thread, probe, begin);
+        wtm_special_open(wtm_thread, probe, begin, before == wtm_thread ? before->spent_ticks - spent : 0);
     return action;
 }
 
@@ -248,7 +252,8 @@ struct wtm_record *wtm_close_slow(struct wtm_thread *thread, uint64_t sp, uint64
         if (synced)
             thread = synced;
     }
-    struct wtm_record *record = wtm_records_raise(thread, sp);
+    const struct wtm_record *popped = wtm_records_know(thread, sp) ? NULL : wtm_record_popped(thread, sp);
+    struct wtm_record *record = wtm_records_raise(thread, popped ? popped->sp : sp);
     if (!record) {
         wtm_profile_stranded();
         record = thread->top;

@@ -197,8 +197,9 @@ static void tell_outer(struct wtm_thread *thread, const struct wtm_record *recor
     }
 }
 
-void wtm_special_open(struct wtm_thread *thread, struct wtm_probe *probe, uint64_t begin)
+void wtm_special_open(struct wtm_thread *thread, struct wtm_probe *probe, uint64_t begin, uint64_t counted)
 {
+    uint64_t spent = thread->spent_ticks;
     struct wtm_record *record = thread->top;
     struct wtm_local *local = record->local;
     uint32_t special = __atomic_load_n(&probe->special, __ATOMIC_RELAXED);
@@ -211,8 +212,9 @@ void wtm_special_open(struct wtm_thread *thread, struct wtm_probe *probe, uint64
         wtm_cpu_renew(thread); /* it waited in here, before the call */
     record->cpu_offset = thread->cpu_offset ^ WTM_SPECIAL_MARK;
     uint64_t took = own_ticks(thread, begin);
-    thread->spent_ticks += took;
-    record->spent_ticks += took;
+    counted += thread->spent_ticks - spent;
+    thread->spent_ticks += took > counted ? took - counted : 0;
+    record->spent_ticks = thread->spent_ticks; /* all of it was before its start */
 }
 
 void wtm_special_close(struct wtm_thread *thread, struct wtm_record *record, int64_t real, int64_t run, int known)

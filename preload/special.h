@@ -29,7 +29,8 @@ static inline int wtm_special_marked(int64_t cpu_offset)
 extern uint32_t wtm_special_samples WTM_HIDDEN;
 
 /* The record on top was pushed for a call of `probe`; what has passed since `begin` is no time of the program's. */
-void wtm_special_open(struct wtm_thread *thread, struct wtm_probe *probe, uint64_t begin) WTM_HIDDEN;
+void wtm_special_open(struct wtm_thread *thread, struct wtm_probe *probe, uint64_t begin,
+                      uint64_t counted) WTM_HIDDEN;
 /* It has ended; before its statistics are touched. */
 void wtm_special_end(struct wtm_thread *thread, const struct wtm_record *record) WTM_HIDDEN;
 /* It is being closed, in wtm_close_switched(): corrected realtime and runtime in ticks; `known` 0: no runtime. */

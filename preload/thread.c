@@ -8,6 +8,7 @@
 #include "preload/profile.h"
 #include "preload/records.h"
 #include "preload/reuse.h"
+#include "preload/ways.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -106,7 +107,7 @@ static struct wtm_thread *make_block(void)
     uint32_t capacity = capacity_for(expected_count);
     size_t locals_bytes = ((size_t)capacity * sizeof(struct wtm_local) + PAGE - 1) & ~(size_t)(PAGE - 1);
     size_t record_count = RECORD_COUNT;
-    size_t fixed = PAGE + EDGE_TABLE_BYTES + WTM_WAYS * sizeof(struct wtm_way_back);
+    size_t fixed = PAGE + EDGE_TABLE_BYTES + wtm_ways_bytes();
     char *block = map(fixed + record_count * sizeof(struct wtm_record) + locals_bytes);
     if (!block) {
         record_count = RECORD_COUNT_SMALL;
@@ -117,7 +118,7 @@ static struct wtm_thread *make_block(void)
     struct wtm_thread *thread = (struct wtm_thread *)block;
     thread->edges = (struct wtm_edge **)(block + PAGE);
     thread->edge_shift = 64 - EDGE_TABLE_LOG2;
-    thread->ways = (struct wtm_way_back *)(block + PAGE + EDGE_TABLE_BYTES);
+    wtm_ways_init(thread, block + PAGE + EDGE_TABLE_BYTES);
     thread->base = thread->top = (struct wtm_record *)(block + fixed);
     thread->limit = thread->base + record_count;
     thread->locals = (struct wtm_local *)(block + fixed + record_count * sizeof(struct wtm_record));

@@ -13,18 +13,21 @@
 #include "preload/thread.h"
 #include "preload/process.h"
 #include "preload/stack_switch.h"
+#include "preload/stacks.h"
 #include "preload/sandbox.h"
 #include "preload/tsc.h"
 #include <linux/seccomp.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 enum { MAX_WATCHES = 256 };
 
 /* What the hook saved, as trampoline.S lays it out. */
-enum { REG_R10, REG_R9, REG_R8, REG_RDI, REG_RSI, REG_RDX, REG_RCX };
+enum { SAVED_R10, SAVED_R9, SAVED_R8, SAVED_RDI, SAVED_RSI, SAVED_RDX, SAVED_RCX };
 
 uint32_t wtm_watch_bypass;
 
@@ -47,16 +50,25 @@ static void on_initializer(uint64_t *slot, const uint64_t *registers)
     wtm_install_bind();
 }
 
-static void settle(uint64_t sp)
+/* The calling thread's block, or NULL: no block, or a child: nothing of ours is open, or it will be sorted out at the next event. */
+static struct wtm_thread *current_block(void)
 {
     struct wtm_thread *thread = wtm_thread;
-    if (thread->generation != wtm_generation.value)
-        return; /* no block, or a child: nothing of ours is open, or it will be sorted out at the next event */
-    wtm_records_settle(thread, sp, 0);
+    return thread->generation == wtm_generation.value ? thread : NULL;
 }
 
-/* Frames from here up to the handler's will be left. On the native stack whatever lies below the handler is; on others it is
- * not known what belongs to the same stack, but what an exception passed does. */
+/* It goes on at `to`; what lies between `from` and there, on the stack of `from`, was left. */
+static void leave(struct wtm_thread *thread, uint64_t from, uint64_t to, int thrown)
+{
+    wtm_records_settle(thread, to, 0);
+    if (!from || (from > thread->stack_low && from <= thread->stack_high))
+        return;
+    uint64_t high = wtm_stacks_left_to(thread, from, to, thrown);
+    if (high)
+        wtm_records_unwound(thread, from, high);
+}
+
+/* Frames from here up to the handler's will be left. On the native stack whatever lies below the handler is. */
 static void on_throw(uint64_t *slot, const uint64_t *registers)
 {
     uint64_t sp = (uintptr_t)(slot + 1);
@@ -68,13 +80,11 @@ static void on_throw(uint64_t *slot, const uint64_t *registers)
 /* The handler's frame calls it: what lies below that frame's stack pointer was unwound. */
 static void on_catch(uint64_t *slot, const uint64_t *registers)
 {
-    uint64_t sp = (uintptr_t)(slot + 1);
-    struct wtm_thread *thread = wtm_thread;
-    settle(sp);
-    if (thread->thrown_sp && thread->generation == wtm_generation.value) {
-        wtm_records_unwound(thread, thread->thrown_sp, sp);
-        thread->thrown_sp = 0;
-    }
+    struct wtm_thread *thread = current_block();
+    if (!thread)
+        return;
+    leave(thread, thread->thrown_sp, (uintptr_t)(slot + 1), 1);
+    thread->thrown_sp = 0;
 }
 
 static void on_stack_switch(uint64_t *slot, const uint64_t *registers)
@@ -95,7 +105,35 @@ static uint64_t jump_target(const uint64_t *buffer)
 
 static void on_jump(uint64_t *slot, const uint64_t *registers)
 {
-    settle(jump_target((const uint64_t *)registers[REG_RDI]));
+    struct wtm_thread *thread = current_block();
+    if (thread)
+        leave(thread, (uintptr_t)(slot + 1), jump_target((const uint64_t *)registers[SAVED_RDI]), 0);
+}
+
+/* Arguments of sigaltstack: the new one, or NULL. */
+static void on_signal_stack(uint64_t *slot, const uint64_t *registers)
+{
+    const stack_t *stack = (const stack_t *)registers[SAVED_RDI];
+    if (stack && !(stack->ss_flags & SS_DISABLE))
+        wtm_stacks_learn((uintptr_t)stack->ss_sp, stack->ss_size, WTM_STACK_SIGNAL);
+}
+
+static void on_context(uint64_t *slot, const uint64_t *registers)
+{
+    const stack_t *stack = &((const ucontext_t *)registers[SAVED_RDI])->uc_stack;
+    wtm_stacks_learn((uintptr_t)stack->ss_sp, stack->ss_size, WTM_STACK_CONTEXT);
+}
+
+/* It looks at its return address. Where a timed function called it by a tail call, that would be ours. */
+static void on_caller_wanted(uint64_t *slot, const uint64_t *registers)
+{
+    struct wtm_thread *thread = wtm_thread;
+    if (!wtm_is_return_point(*slot) || thread == &wtm_muted_thread)
+        return;
+    if (thread->generation != wtm_generation.value)
+        thread = wtm_thread_sync();
+    if (thread)
+        wtm_records_give_back(thread, slot);
 }
 
 __attribute__((noinline)) static int knows_jump_buffers(void)
@@ -110,27 +148,27 @@ __attribute__((noinline)) static int knows_jump_buffers(void)
 
 static void on_prctl(uint64_t *slot, const uint64_t *registers)
 {
-    if ((uint32_t)registers[REG_RDI] == PR_SET_SECCOMP)
-        wtm_sandbox_enter(registers[REG_RSI], registers[REG_RDX]);
-    else if ((uint32_t)registers[REG_RDI] == PR_SET_TSC)
-        wtm_tsc_change((int)registers[REG_RSI], (uintptr_t)slot);
+    if ((uint32_t)registers[SAVED_RDI] == PR_SET_SECCOMP)
+        wtm_sandbox_enter(registers[SAVED_RSI], registers[SAVED_RDX]);
+    else if ((uint32_t)registers[SAVED_RDI] == PR_SET_TSC)
+        wtm_tsc_change((int)registers[SAVED_RSI], (uintptr_t)slot);
 }
 
 static void on_syscall(uint64_t *slot, const uint64_t *registers)
 {
-    uint64_t shifted[REG_RCX + 1] = {[REG_RDI] = registers[REG_RSI], [REG_RSI] = registers[REG_RDX],
-                                     [REG_RDX] = registers[REG_RCX]};
-    if ((uint32_t)registers[REG_RDI] == SYS_prctl)
+    uint64_t shifted[SAVED_RCX + 1] = {[SAVED_RDI] = registers[SAVED_RSI], [SAVED_RSI] = registers[SAVED_RDX],
+                                     [SAVED_RDX] = registers[SAVED_RCX]};
+    if ((uint32_t)registers[SAVED_RDI] == SYS_prctl)
         on_prctl(slot, shifted);
-    else if ((uint32_t)registers[REG_RDI] == SYS_seccomp && registers[REG_RSI] == SECCOMP_SET_MODE_STRICT)
+    else if ((uint32_t)registers[SAVED_RDI] == SYS_seccomp && registers[SAVED_RSI] == SECCOMP_SET_MODE_STRICT)
         wtm_sandbox_enter(SECCOMP_MODE_STRICT, 0);
-    else if ((uint32_t)registers[REG_RDI] == SYS_seccomp && registers[REG_RSI] == SECCOMP_SET_MODE_FILTER)
-        wtm_sandbox_enter(SECCOMP_MODE_FILTER, registers[REG_RCX]);
+    else if ((uint32_t)registers[SAVED_RDI] == SYS_seccomp && registers[SAVED_RSI] == SECCOMP_SET_MODE_FILTER)
+        wtm_sandbox_enter(SECCOMP_MODE_FILTER, registers[SAVED_RCX]);
 }
 
 static void on_sigaction(uint64_t *slot, const uint64_t *registers)
 {
-    wtm_handlers_learn((int)registers[REG_RDI], registers[REG_RSI]);
+    wtm_handlers_learn((int)registers[SAVED_RDI], registers[SAVED_RSI]);
 }
 
 /* A handler that works on code: nothing that it calls is timed, and what it takes is no time of the program's. */
@@ -147,31 +185,33 @@ static void muted(void (*handler)(uint64_t *, const uint64_t *), uint64_t *slot,
     wtm_unmute(before);
 }
 
+/* What can be timed as well, by wtm_probe_flags. */
+static void (*const timed_handlers[])(uint64_t *, const uint64_t *) = {
+    [WTM_PROBE_PRCTL] = on_prctl, [WTM_PROBE_SYSCALL] = on_syscall, [WTM_PROBE_JUMP] = on_jump,
+    [WTM_PROBE_THROW] = on_throw, [WTM_PROBE_CATCH] = on_catch,
+    [WTM_PROBE_SIGNAL_STACK] = on_signal_stack, [WTM_PROBE_CONTEXT] = on_context,
+    [WTM_PROBE_INITIALIZER] = on_initializer, [WTM_PROBE_LOOKS] = on_caller_wanted};
+
 int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
 {
-    struct watch *watch = (struct watch *)probe;
+    int timed = probe->flags && probe->flags != WTM_PROBE_LOOKS && !wtm_watch_bypass;
     if (wtm_thread == &wtm_muted_thread)
-        return probe->flags && !wtm_watch_bypass;
-    if (probe->flags) {
-        if (probe->flags == WTM_PROBE_INITIALIZER)
-            muted(on_initializer, slot, registers);
-        else
-            (probe->flags == WTM_PROBE_PRCTL ? on_prctl : on_syscall)(slot, registers);
-        return !wtm_watch_bypass;
+        return timed;
+    void (*handler)(uint64_t *, const uint64_t *) =
+        probe->flags ? timed_handlers[probe->flags] : ((struct watch *)probe)->handler;
+    if (handler == on_prctl || handler == on_syscall) { /* where the TSC may not be readable */
+        handler(slot, registers);
+        return timed;
     }
-    if (watch->handler == on_prctl || watch->handler == on_syscall) { /* where the TSC may not be readable */
-        watch->handler(slot, registers);
-        return 0;
-    }
-    if (watch->handler == on_loader_change || watch->handler == on_initializer) {
-        muted(watch->handler, slot, registers);
-        return 0;
+    if (handler == on_loader_change || handler == on_initializer) {
+        muted(handler, slot, registers);
+        return timed;
     }
     uint64_t begin = wtm_process.tsc_off ? 0 : wtm_clock_ticks();
-    watch->handler(slot, registers);
+    handler(slot, registers);
     if (wtm_thread != &wtm_no_thread && begin && !wtm_process.tsc_off)
         wtm_thread->spent_ticks += wtm_clock_ticks() - begin;
-    return 0;
+    return timed;
 }
 
 static struct watch *new_watch(void)
@@ -184,6 +224,8 @@ static struct watch *new_watch(void)
 
 static uintptr_t hook_of(void (*handler)(uint64_t *, const uint64_t *))
 {
+    if (handler == on_caller_wanted)
+        return (uintptr_t)wtm_watch_looking;
     return handler == on_prctl || handler == on_syscall ? (uintptr_t)wtm_watch_filtered : (uintptr_t)wtm_watch_entry;
 }
 
@@ -197,7 +239,7 @@ static size_t want(const struct wtm_object *object, uintptr_t entry, size_t size
     watch->used = 1;
     watch->handler = handler;
     watch->bias = object->bias;
-    *request = (struct wtm_patch_request){.entry = entry, .size = size, .hook = hook_of(handler),
+    *request = (struct wtm_patch_request){.entry = entry, .size = size, .hook = hook_of(handler), .looking_hook = hook_of(handler),
                                           .context = &watch->probe, .patch = &watch->patch};
     return 1;
 }
@@ -221,55 +263,88 @@ static int is_libc(const struct wtm_object *object)
     return !strncmp(object->name, "libc.so.", 8);
 }
 
+/* Names, and what else must hold of the object. */
+enum { ANYWHERE, IN_LIBC, KNOWS_JUMPS };
+static const struct watched {
+    const char *name;
+    void (*handler)(uint64_t *, const uint64_t *);
+    int where;
+    enum wtm_probe_flags flag; /* 0: refused by name, so never timed */
+} watched[] = {
+    {"__cxa_begin_catch", on_catch, ANYWHERE, WTM_PROBE_CATCH},
+    {"__cxa_throw", on_throw, ANYWHERE, WTM_PROBE_THROW},
+    {"__cxa_rethrow", on_throw, ANYWHERE, WTM_PROBE_THROW},
+    {"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE", on_throw, ANYWHERE, WTM_PROBE_THROW},
+    {"longjmp", on_jump, KNOWS_JUMPS, WTM_PROBE_JUMP},
+    {"__longjmp_chk", on_jump, KNOWS_JUMPS, WTM_PROBE_JUMP},
+    {"prctl", on_prctl, IN_LIBC, WTM_PROBE_PRCTL},
+    {"syscall", on_syscall, IN_LIBC, WTM_PROBE_SYSCALL},
+    {"sigaltstack", on_signal_stack, IN_LIBC, WTM_PROBE_SIGNAL_STACK},
+    {"makecontext", on_context, IN_LIBC, WTM_PROBE_CONTEXT},
+    {"dlsym", on_caller_wanted, IN_LIBC, 0},
+    {"dlvsym", on_caller_wanted, IN_LIBC, 0},
+    {"dlopen", on_caller_wanted, IN_LIBC, 0},
+    {"dlmopen", on_caller_wanted, IN_LIBC, 0},
+};
+enum { WATCHED = sizeof watched / sizeof *watched };
+_Static_assert(WATCHED + 4 <= WTM_WATCHES_PER_OBJECT, "and the loader's notification, initializers, greenlet's switch, sigaction");
+
+static int is_there(const struct watched *what, const struct wtm_object *object, struct wtm_symbol *symbol)
+{
+    return (what->where != IN_LIBC || is_libc(object)) && find(object, what->name, symbol) &&
+           (what->where != KNOWS_JUMPS || knows_jump_buffers());
+}
+
+/* Addresses of what may be timed as well; targets come object by object. */
+static const uintptr_t *watched_in(const struct wtm_object *object)
+{
+    static uintptr_t addresses[WATCHED];
+    static const struct wtm_object *last;
+    static uintptr_t last_bias;
+    struct wtm_symbol symbol;
+    if (object == last && object->bias == last_bias)
+        return addresses;
+    for (size_t i = 0; i < WATCHED; i++)
+        addresses[i] = watched[i].flag && is_there(&watched[i], object, &symbol) ? object->bias + symbol.offset : 0;
+    last = object;
+    last_bias = object->bias;
+    return addresses;
+}
+
 uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *probe)
 {
-    static const struct {
-        const char *name;
-        enum wtm_probe_flags flag;
-    } both[] = {{"prctl", WTM_PROBE_PRCTL}, {"syscall", WTM_PROBE_SYSCALL}};
-    struct wtm_symbol symbol;
     if (target->object->unbound && wtm_object_initializer(target->object) == target->address) {
         probe->flags = WTM_PROBE_INITIALIZER;
         return (uintptr_t)wtm_watch_entry;
     }
-    for (size_t i = 0; is_libc(target->object) && i < sizeof both / sizeof *both; i++) {
-        if (find(target->object, both[i].name, &symbol) && target->object->bias + symbol.offset == target->address) {
-            probe->flags = both[i].flag;
-            return (uintptr_t)wtm_watch_timed;
-        }
+    const uintptr_t *addresses = watched_in(target->object);
+    for (size_t i = 0; i < WATCHED; i++) {
+        const struct watched *what = &watched[i];
+        if (!what->flag || addresses[i] != target->address)
+            continue;
+        probe->flags = what->flag;
+        return what->handler == on_prctl || what->handler == on_syscall ? (uintptr_t)wtm_watch_timed : (uintptr_t)wtm_watch_entry;
     }
     return wtm_timed_entry;
 }
 
 size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_request *requests)
 {
-    static const char *const jumps[] = {"longjmp", "__longjmp_chk"};
-    static const char *const throws[] = {"__cxa_throw", "__cxa_rethrow",
-                                         "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE"};
     struct wtm_symbol symbol;
     size_t n = 0;
     if (object->is_loader && wtm_modules_notification())
         n += want(object, wtm_modules_notification(), 0, on_loader_change, requests);
     if (object->is_loader || object->is_vdso)
         return n;
-    if (find(object, "__cxa_begin_catch", &symbol))
-        n += want(object, object->bias + symbol.offset, symbol.size, on_catch, requests + n);
-    for (size_t i = 0; i < sizeof throws / sizeof *throws; i++)
-        if (find(object, throws[i], &symbol))
-            n += want(object, object->bias + symbol.offset, symbol.size, on_throw, requests + n);
+    for (size_t i = 0; i < WATCHED; i++)
+        if (is_there(&watched[i], object, &symbol))
+            n += want(object, object->bias + symbol.offset, symbol.size, watched[i].handler, requests + n);
     if (object->unbound && wtm_object_initializer(object)) /* refused where it is timed, with a hook that does both */
         n += want(object, wtm_object_initializer(object), 0, on_initializer, requests + n);
     size_t size;
     uintptr_t copier = wtm_stack_switch_find(object, &size);
     if (copier)
         n += want(object, copier, size, on_stack_switch, requests + n);
-    for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++)
-        if (find(object, jumps[i], &symbol) && knows_jump_buffers())
-            n += want(object, object->bias + symbol.offset, symbol.size, on_jump, requests + n);
-    if (is_libc(object) && find(object, "prctl", &symbol))
-        n += want(object, object->bias + symbol.offset, symbol.size, on_prctl, requests + n);
-    if (is_libc(object) && find(object, "syscall", &symbol))
-        n += want(object, object->bias + symbol.offset, symbol.size, on_syscall, requests + n);
     if (wtm_handlers_wanted() && is_libc(object) && find(object, "sigaction", &symbol))
         n += want(object, object->bias + symbol.offset, symbol.size, on_sigaction, requests + n);
     return n;

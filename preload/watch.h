@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Functions whose calls we hear of without timing them: the loader's notification, and those that leave frames without
- * returning through them (throwing and catching an exception, longjmp), or move them. Nothing is interposed: their entries are patched like those of
+ * returning through them (throwing and catching an exception, longjmp), move them, tell where stacks are, or look at their caller. Nothing is interposed: their entries are patched like those of
  * timed functions, with a hook that keeps all of the processor's state. */
 #ifndef WTM_PRELOAD_WATCH_H
 #define WTM_PRELOAD_WATCH_H
@@ -9,7 +9,7 @@
 #include "common/resolve.h"
 #include "preload/modules.h"
 
-enum { WTM_WATCHES_PER_OBJECT = 11 };
+enum { WTM_WATCHES_PER_OBJECT = 18 };
 
 /* Requests for what is to be watched in an object, at most WTM_WATCHES_PER_OBJECT; they go to the patcher together with
  * those of timed functions, since each call of it scans the object. Gives their number. Start-up, or with the loader's
@@ -22,6 +22,9 @@ void wtm_watch_patched(struct wtm_patch_request *request) WTM_HIDDEN;
 /* The hook of a timed function: that of the entry, or, where the function is one that must be watched as well, one that
  * does both; then the probe's flags are set. */
 uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *probe) WTM_HIDDEN;
+/* A function that the user named and that is refused because it looks at its return address is watched for its own sake: where a
+ * timed function tail-calls it, it must find its true caller there (request.looking_hook = wtm_watch_looking). */
+
 /* The object with this load bias was unmapped. */
 void wtm_watch_unloaded(uintptr_t bias) WTM_HIDDEN;
 

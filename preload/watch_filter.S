@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Hooks of prctl and syscall. Some programs call these often, so what does not concern us goes on after a few instructions;
- * the rest goes to wtm_watch_entry, which keeps all state. As at any hook: r11 = probe, its value at -16(%rsp), all other
+ * Hooks of prctl and syscall, and of functions that look at their return address. Some programs call these often, so what does not
+ * concern us goes on after a few instructions; the rest goes to wtm_watch_entry, which keeps all state. As at any hook: r11 = probe, its value at -16(%rsp), all other
  * registers and flags are the program's. */
 #define PROBE_BODY 8
 #define PR_SET_SECCOMP 22
@@ -9,7 +9,8 @@
 #define SYS_SECCOMP 317
 
 	.hidden	wtm_watch_entry, wtm_timed_entry, wtm_watch_bypass, wtm_watch_filtered, wtm_watch_timed
-	.globl	wtm_watch_filtered, wtm_watch_timed
+	.hidden	wtm_watch_looking, wtm_return_point, wtm_return_clocked
+	.globl	wtm_watch_filtered, wtm_watch_timed, wtm_watch_looking
 
 	/* Numbers of both: which of the functions it is does the handler know. */
 	.macro	concerns_us, yes
@@ -49,6 +50,24 @@ wtm_watch_filtered:
 	jmp	wtm_watch_entry
 	.cfi_endproc
 	.size	wtm_watch_filtered, .-wtm_watch_filtered
+
+	.type	wtm_watch_looking, @function
+	.p2align 4
+wtm_watch_looking:
+	.cfi_startproc
+	mov	%rax, -24(%rsp)
+	lahf
+	seto	%al
+	mov	%eax, -32(%rsp)
+	lea	wtm_return_point(%rip), %rax
+	cmp	%rax, (%rsp)
+	je	1b
+	lea	wtm_return_clocked(%rip), %rax
+	cmp	%rax, (%rsp)
+	je	1b
+	jmp	.Lbody
+	.cfi_endproc
+	.size	wtm_watch_looking, .-wtm_watch_looking
 
 	.type	wtm_watch_timed, @function
 	.p2align 4

@@ -3,6 +3,7 @@
 without the library, counts exact."""
 import os
 
+from suite import promise
 from suite.registry import Suite
 from suite.results import Skipped, expect, expect_equal
 from suite.target import need
@@ -103,6 +104,15 @@ def handmade(t, rounds, stack_bytes):
 def _(t):
     for stack_bytes in (1024, 2048, 4096, 16384, 65536, 1 << 20):
         handmade(t, 300, stack_bytes)
+
+
+@SUITE.test('stacks in an array of a frame, in threads too, megabytes by alloca, stacks thrown away; generators; split stacks')
+def _(t):
+    program = t.build('shared.c', '-pthread')
+    for word in ('array', 'threaded', 'megabytes', 'abandoned'):
+        promise.keeps(t, [program, word], folder=f'-{word}')
+    promise.keeps(t, [t.build('generators.cc', '-std=c++20')], folder='-generators')
+    promise.keeps(t, [t.build('split.c', '-pthread', '-fsplit-stack', '-fuse-ld=gold')], folder='-split')
 
 
 @LONG.test('switches by hand: millions')

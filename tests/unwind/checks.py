@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 
+from suite import promise
 from suite.registry import Suite
 from suite.results import Skipped, expect, expect_equal
 from suite.target import need
@@ -192,6 +193,24 @@ def _(t):
 @LONG.test("a million exceptions through LLVM's unwinder and one that is linked in")
 def _(t):
     other_unwinders(t, 1000000)
+
+
+@SUITE.test('exceptions of other languages, forced, nested, out of destructors and faults; terminate')
+def _(t):
+    for compiler in ('gcc', 'clang'):
+        program = t.build('unusual.cc', '-pthread', '-fnon-call-exceptions', '-fasynchronous-unwind-tables', compiler=compiler)
+        for word in ('foreign', 'forced', 'nested', 'ends') + ('faults',) * (compiler == 'gcc'):  # clang 14 knows no such option
+            promise.keeps(t, [program, word], every=compiler == 'gcc', folder=f'-{compiler}-{word}')
+
+
+@SUITE.test('walks by a profiler that interrupts timed calls anywhere')
+def _(t):
+    program = t.build('unusual.cc', '-pthread', '-fnon-call-exceptions', '-fasynchronous-unwind-tables')
+    for number, time in enumerate(('inner,outer,spin', '*')):
+        run, report = t.report_of([program, 'sampled'], time, t.sub(str(number)))
+        expect_equal(run.out, 'walked 1\n', f'stdout ({run.err})')
+        calls = int(re.search(r'calls (\d+)', run.err).group(1))
+        expect_equal([report.sum('calls', name) for name in ('inner', 'outer')], [calls, calls], 'calls')
 
 
 def tests(tools, full=False):
