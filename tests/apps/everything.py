@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Real programs while all of their functions are timed, the C library's too (WTM_TIME='*'), in every process that they start:
 what they print, how they end and the files they leave must be the same as without the library."""
+import difflib
 import glob
 import os
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 
 from apps import redis
 from suite.registry import TESTS, Suite
-from suite.results import expect, expect_equal
+from suite.results import Failed, expect, expect_equal
 from suite.target import ROOT, need
 
 SHORT, LONG = Suite('apps'), Suite('apps')
@@ -31,6 +32,13 @@ def drop_profiles(folder):
         os.remove(path)
 
 
+def expect_same_text(timed, plain, what):
+    """Names the lines that differ, not the whole of both."""
+    if timed != plain:
+        lines = difflib.unified_diff(plain.splitlines(), timed.splitlines(), 'without', 'with', lineterm='', n=1)
+        raise Failed(f'{what} differs\n' + '\n'.join(list(lines)[:40]))
+
+
 def twice(t, argv, timeout=600):
     """Runs argv without and with the library, in a folder of the same name. Gives the timed run and the number of processes
     that were timed."""
@@ -43,8 +51,11 @@ def twice(t, argv, timeout=600):
         shutil.rmtree(work)
     count = len(run.profile_paths())
     for what, plain, timed in zip(('status', 'stdout', 'stderr', 'files'), *seen):
-        if what != 'files':
+        if what == 'status':
             expect_equal(timed, plain, what)
+            continue
+        if what != 'files':
+            expect_same_text(timed, plain, what)
             continue
         expect_equal(sorted(timed), sorted(plain), 'files left')
         different = [name for name in plain if plain[name] != timed[name]]
