@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A redis server of one's own, on a socket in the test's folder, and as much of its protocol as is needed."""
 import os
+import re
 import socket
 import subprocess
 import time
@@ -49,6 +50,12 @@ class Server:
             size = int(line[1:])
             return None if size < 0 else self.stream.read(size + 2)[:-2]
         return line.strip()
+
+    def statistics(self, command):
+        """How often the server did this command, rejected it, and failed at it, by its own count."""
+        found = re.search(rb'cmdstat_%s:calls=(\d+),.*rejected_calls=(\d+),failed_calls=(\d+)' % command.encode(),
+                          self.ask(b'INFO', b'commandstats'))
+        return tuple(map(int, found.groups())) if found else None
 
     def __exit__(self, kind, value, trace):
         try:
