@@ -4,7 +4,7 @@ of a debugger or of arithmetic."""
 import os
 import subprocess
 
-from apps import everything, judge, live, perlsuite, pythonsuite, redis, sqlitesuite
+from apps import everything, judge, live, perlsuite, pythonsuite, redis, servers, sqlitesuite
 from suite.registry import TESTS, Suite
 from suite.results import Skipped, expect, expect_equal
 from suite.target import need
@@ -253,4 +253,4 @@ def _(t):
 
 def tests(tools, full=False):
     found = SUITE.tests(tools) + everything.tests(tools, full) + live.tests(tools, full) + pythonsuite.tests(tools, full)
-    return found + (LONG.tests(tools) + perlsuite.tests(tools) + sqlitesuite.tests(tools) if full else [])
+    return found + (LONG.tests(tools) + servers.tests(tools) + perlsuite.tests(tools) + sqlitesuite.tests(tools) if full else [])
