@@ -118,6 +118,20 @@ void wtm_profile_none(void)
     wtm_space.sealed = (struct wtm_profile){0};
 }
 
+/* The same shared pages once more. Where that cannot be (valgrind does not know an old size of 0), a copy as of now. */
+static long second_mapping(const struct wtm_segment *segment, long at)
+{
+    long bytes = (long)segment->bytes;
+    long result = wtm_syscall6(SYS_mremap, (long)segment->base, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at, 0);
+    if (!wtm_sys_failed(result))
+        return 0;
+    result = wtm_sys_mmap((void *)at, segment->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (wtm_sys_failed(result))
+        return result;
+    memcpy((void *)at, segment->base, segment->bytes);
+    return 0;
+}
+
 int wtm_profile_view(struct wtm_profile *view)
 {
     uint32_t count = wtm_space.segment_count;
@@ -133,13 +147,12 @@ int wtm_profile_view(struct wtm_profile *view)
     long base = wtm_sys_mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (wtm_sys_failed(base))
         return (int)base;
-    for (uint32_t i = 0; i < count; i++) { /* old size 0: a second mapping of the same shared pages */
+    for (uint32_t i = 0; i < count; i++) {
         const struct wtm_segment *s = &wtm_space.segments[i];
-        long at = wtm_syscall6(SYS_mremap, (long)s->base, 0, (long)s->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                               base + (long)s->offset, 0);
-        if (wtm_sys_failed(at)) {
+        long failed = second_mapping(s, base + (long)s->offset);
+        if (failed) {
             wtm_sys_munmap((void *)base, total);
-            return (int)at;
+            return (int)failed;
         }
     }
     view->base = (const unsigned char *)base;

@@ -6,7 +6,7 @@ import subprocess
 
 from suite.registry import Suite
 from suite.results import Skipped, expect, expect_equal
-from suite.target import need
+from suite.target import ROOT, need
 
 SUITE = Suite('programs')
 LIBRARIES = '/usr/lib/x86_64-linux-gnu'
@@ -91,6 +91,31 @@ def under_valgrind(tool, *options):
 
 under_valgrind('memcheck', '--error-exitcode=9', '--leak-check=full')
 under_valgrind('callgrind', '--callgrind-out-file=/dev/null')
+
+
+def races(text):
+    """The function in which each reported race is."""
+    return set(re.findall(r'(?:Possible data race during|Conflicting (?:load|store)).*\n(?:==\d+== Locks held.*\n)?'
+                          r'==\d+==    at 0x\w+: (\S+)', text))
+
+
+def races_under(tool):
+    @SUITE.test(f'under valgrind ({tool}), with our suppressions: the races of the program and no others, the table and exact counts')
+    def _(t):
+        for time in ('add,step,race', '*'):
+            for racing in ('', 'race'):
+                argv = [need('valgrind'), f'--tool={tool}', f'--suppressions={ROOT}/docs/valgrind.supp', '-q',
+                        t.build('raced.c', '-g', '-pthread'), '100', racing]
+                run = t.run([word for word in argv if word], time, t.sub(f'{time[0]}{racing}'), env={'WTM_TABLE': None}, timeout=300)
+                expect_equal((run.status, run.out), (0, '20200\n'), f'status and stdout ({run.err[-800:]})')
+                expect_equal(races(run.err), {racing} - {''}, f'functions with races when timing {time} ({run.err[:1500]})')
+                expect_equal(run.err.count(' functions timed'), 1, f'tables ({run.err[-800:]})')
+                counts = [run.report().sum('calls', name) for name in ('add', 'step', 'race')]
+                expect_equal(counts, [400, 400, 400 if racing else 0], 'calls')
+
+
+races_under('helgrind')
+races_under('drd')
 
 
 SCRIPT = """

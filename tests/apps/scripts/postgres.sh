@@ -34,7 +34,7 @@ select regexp_replace(string_agg(n::text, ''), '([0-9])\1', 'x', 'g') ~ 'x', enc
 begin; delete from j; savepoint s; select nothing; rollback to s; rollback; select count(*) from j; vacuum full j; reindex table j;
 END
 query -f sql postgres 2>&1 | sed 's/^.*sql:/sql:/'
-as pg_dump -h "$sockets" -U postgres -t pgbench_accounts -t j postgres | grep -v -e '^--' -e restrict | sha256sum
+as pg_dump -h "$sockets" -U postgres -t pgbench_accounts -t j postgres | grep -v -e '^--' -e restrict | sort | sha256sum
 query -c 'select pg_sleep(100)' postgres >/dev/null 2>&1 &
 for wait in $(seq 100); do
     [ "$(query -c "select count(pg_terminate_backend(pid)) from pg_stat_activity where query like '%sleep(100)' and pid <> pg_backend_pid()" postgres)" = 0 ] || break
