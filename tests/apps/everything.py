@@ -140,6 +140,12 @@ def _(t):
     return same(t, 'cc1', script('compile.sh', ROOT), 30000)
 
 
+@LONG.test('everything timed: meson, ninja, gcc and ld build this project, the library and the command are identical')
+def _(t):
+    need('meson')
+    return same(t, 'cc1', script('build.sh', ROOT), 30000, 3600)
+
+
 @LONG.test('everything timed: gdb, and python inside it')
 def _(t):
     need('gdb')
