@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/patching.h"
+#include "patcher/memory.h"
 #include "patcher/patcher.h"
 #include "preload/callers.h"
 #include "preload/config.h"
@@ -93,6 +94,28 @@ static int finish_target(const struct wtm_patch_request *request, const struct w
     return 1;
 }
 
+static int by_address(const void *left, const void *right)
+{
+    uintptr_t l = *(const uintptr_t *)left, r = *(const uintptr_t *)right;
+    return l < r ? -1 : l > r;
+}
+
+/* Where the object's symbols were not all read, those that name what is wanted say at least where these functions begin: decoding
+ * from what is known below cannot pass data that lies in between. A bare address is none. */
+static void add_starts(struct wtm_code_module *module, const struct wtm_target *const *of, size_t count, struct wtm_arena *arena)
+{
+    if (module->start_count || !count)
+        return;
+    uintptr_t *starts = wtm_arena_alloc(arena, count * sizeof *starts);
+    size_t n = 0;
+    for (size_t i = 0; starts && i < count; i++)
+        if (of[i]->mangled)
+            starts[n++] = of[i]->address;
+    wtm_sort(starts, n, sizeof *starts, by_address);
+    module->starts = starts;
+    module->start_count = n;
+}
+
 int wtm_patching_object(const struct wtm_object *object, const struct wtm_target *const *targets, size_t count, int watch,
                         enum wtm_company company, struct wtm_arena *arena)
 {
@@ -108,6 +131,7 @@ int wtm_patching_object(const struct wtm_object *object, const struct wtm_target
     if (!all)
         return 0;
     wtm_describe_module(object, &module, arena);
+    add_starts(&module, of, n, arena);
     for (size_t i = 0; i < all; i++)
         requests[i].running = company == WTM_COMPANY_RUNS;
     wtm_patch_prepare(&module, requests, all);

@@ -19,4 +19,10 @@ static inline void promise_refused(const char *name, const char *reason)
     printf("promise %s refused %s\n", name, reason);
 }
 
+/* No function: a name that is not found. */
+static inline void promise_missing(const char *name)
+{
+    printf("promise %s missing\n", name);
+}
+
 #endif

@@ -2,7 +2,7 @@
 """Programs that do with their return addresses, stacks, registers and recursion what few do, and say what the report must be."""
 from suite import promise
 from suite.registry import Suite
-from suite.results import expect_time, unless_disturbed
+from suite.results import expect_equal, expect_time, unless_disturbed
 
 SUITE = Suite('programs')
 ASYNC = ('-pthread', '-fnon-call-exceptions', '-fasynchronous-unwind-tables')
@@ -22,6 +22,16 @@ kinds('ways out that are no returns', 'jumps.cc', ASYNC, ('alternate', 'levels',
 # clang takes raise() for a function that nothing is thrown through
 kinds('exceptions out of handlers on stacks of their own', 'jumps.cc', ASYNC, ('thrown', 'high'), by_clang=False)
 kinds('ways out that are no returns', 'jumps.cc', ASYNC, ('coroutines', 'untold', 'recursion'))
+@SUITE.test('first instructions as nobody else has them, bodies that overlap or run on, data in text, wrong sizes, one name at a time')
+def _(t):
+    for compiler in ('gcc', 'clang'):
+        promise.keeps(t, [t.build('entries.c', compiler=compiler)], folder=f'-{compiler}')
+    program = t.build('entries.c')
+    for name in ('sizeless', 'way_two', 'next_one', 'behind_data', 'in_section'):
+        run, report = t.report_of([program], name, t.sub(f'one-{name}'))
+        expect_equal((report.sum('calls', name), report.refused), (500, []), f'calls of {name}, refused')
+
+
 kinds('recursion and ends of threads', 'tallies.c', ('-pthread',),
       ('recursive', 'handlers', 'nested_handlers', 'chains', 'threads', 'across'))
 

@@ -17,6 +17,10 @@ def check(report, promises, what):
             reasons = {row['reason'] for row in report.refusals(name)}
             expect_equal((reasons, report.sum('calls', name)), ({words[1]}, 0), f'{what}: {name}: refusals and calls')
             continue
+        if words[0] == 'missing':
+            expect_equal(report.sum('calls', name), 0, f'{what}: calls of {name}, which is no function')
+            expect('*' in what or name in {row['pattern'] for row in report.not_found}, f'{what}: {name} is not told as not found')
+            continue
         seen = [report.sum(field, name) for field in FIELDS]
         wanted = [got if word == '-1' else int(word) for word, got in zip(words, seen)]
         expect_equal(seen, wanted, f"{what}: {name}: {', '.join(FIELDS)}")
