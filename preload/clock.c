@@ -62,11 +62,9 @@ int wtm_clock_is_barred(void)
     return wtm_clock.monotonic ? wtm_process.sandboxed && wtm_clock_needs_calls() : (int)wtm_process.tsc_off;
 }
 
-enum { TRIES = 16 };
-
-struct wtm_clock_pair wtm_clock_pair(void)
+struct wtm_clock_pair wtm_clock_pair_in(struct wtm_clock_pair *tries)
 {
-    struct wtm_clock_pair tries[TRIES];
+    enum { TRIES = WTM_CLOCK_PAIR_TRIES };
     uint64_t shortest = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
         uint64_t before = wtm_clock_ticks();
@@ -76,6 +74,12 @@ struct wtm_clock_pair wtm_clock_pair(void)
         shortest = took < shortest ? took : shortest;
     }
     return wtm_clock_pair_mean(tries, TRIES, shortest);
+}
+
+struct wtm_clock_pair wtm_clock_pair(void)
+{
+    struct wtm_clock_pair tries[WTM_CLOCK_PAIR_TRIES];
+    return wtm_clock_pair_in(tries);
 }
 
 /* By the lengths of its steps; a counter that does not get on is told from one that does. */

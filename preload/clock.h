@@ -50,6 +50,9 @@ int wtm_clock_is_barred(void) WTM_HIDDEN;
 uint64_t wtm_clock_ns(int clock_id) WTM_HIDDEN;
 /* The same moment by the clock and CLOCK_MONOTONIC_RAW: the mean of the closest of a few tries. */
 struct wtm_clock_pair wtm_clock_pair(void) WTM_HIDDEN;
+/* The same with the caller's room for so many readings: where the stack is the program's, and may be small. */
+enum { WTM_CLOCK_PAIR_TRIES = 16 };
+struct wtm_clock_pair wtm_clock_pair_in(struct wtm_clock_pair *tries) WTM_HIDDEN;
 /* Of slow paths: takes a pair for the profile when the last is old enough. Gives the ticks that this took. */
 uint64_t wtm_clock_sample(uint64_t now) WTM_HIDDEN;
 

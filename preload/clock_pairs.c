@@ -43,7 +43,8 @@ uint64_t wtm_clock_sample(uint64_t now)
     uint64_t distance = wtm_convert(wtm_clock.to_ticks, FIRST_DISTANCE_NS) << (header->pair_distance & 31);
     if ((int64_t)(now - last) < (int64_t)distance || !lock())
         return 0;
-    struct wtm_clock_pair pair = wtm_clock_pair();
+    static struct wtm_clock_pair tries[WTM_CLOCK_PAIR_TRIES]; /* the stack may be a coroutine's, of a kilobyte; one at a time */
+    struct wtm_clock_pair pair = wtm_clock_pair_in(tries);
     add_pair(header, pair);
     __atomic_store_n(&owner, 0, __ATOMIC_RELEASE);
     return wtm_clock_ticks() - now;
