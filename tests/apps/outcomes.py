@@ -62,6 +62,8 @@ def compare(t, argv, parse, cwd=None):
         plain = run_once(t, argv, False, parse, cwd)
         if plain.status == 'timeout':
             raise Skipped('does not end without the library either')
+        if not plain.tests:
+            raise Skipped(f'tests nothing here, without the library either: {plain.output.strip()[-200:]!r}')
         timed = run_once(t, argv, True, parse, cwd)
         expect(plain.profiles == 0 and timed.profiles > 0, f'{timed.profiles} processes were timed')
         found = differences(plain, timed)

@@ -17,7 +17,7 @@ FILES = """select1 select2 select3 select4 select6 insert insert2 where where2 w
     e_expr e_select enc2 exists fts3aa fts3query fkey1 fkey2 hook incrblob in intpkey journal1 lock main memdb misc1 misc2 mmap1
     notnull null pager1 rowid savepoint schema shared shared2 table tclsqlite tempdb temptable unique update upsert1 utf16align
     view vtab1 vtab2 with1 with2 without_rowid1 zeroblob shell1 shell4 rowvalue returning1 nulls1 percentile spellfix zipfile
-    snapshot malloc3 crash ioerr""".split()
+    malloc3 crash ioerr""".split()
 
 
 _lock = threading.Lock()
