@@ -12,10 +12,8 @@ from suite.target import need
 
 # Not compared: random by intent, or over a thousand processes each.
 LEFT_OUT = {
-    'lib/charnames.t': 'chooses what it tests at random', 'lib/warnings.t': 'a process for each of a thousand programs',
-    'lib/perl5db.t': 'hundreds of sessions of the debugger, with time limits',
-    're/uniprops': 'hours', 're/speed.t': 'measures time', 're/fold_grind': 'minutes of arithmetic', 'op/time_loop.t': 'a loop on time',
-    'op/lc.t': 'minutes of arithmetic'}
+    'lib/charnames.t': 'chooses what, and how much, it tests at random', 'lib/warnings.t': 'a process for each of a thousand programs',
+    're/uniprops': 'hours', 're/speed.t': 'measures time'}
 GROUPS = ('base', 'cmd', 'comp', 'io', 'op', 'opbasic', 'mro', 'uni', 're', 'lib', '../lib')
 
 
