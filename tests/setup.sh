@@ -13,7 +13,7 @@ tests="libcriterion-dev libunwind8 libunwind-14 clang libclang-rt-dev gdb valgri
     libjemalloc2 libtcmalloc-minimal4
     libc6-dbg libzydis-dev libssl3 libstdc++6 libpython3.11-testsuite openssl git xz-utils zstd bzip2
     libboost-context-dev libboost-coroutine-dev libboost-fiber-dev ruby3.1 lua5.4 guile-3.0 python3-greenlet python3-gevent"
-full="imagemagick nodejs default-jdk-headless tcl-dev dpkg-dev"
+full="imagemagick nodejs default-jdk-headless php-cli nginx-light curl postgresql tcl-dev dpkg-dev"
 
 wanted=$build
 [ "${1:-all}" = build ] || wanted="$build $tests"
