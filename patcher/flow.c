@@ -6,7 +6,7 @@
 #include "patcher/registry.h"
 #include "patcher/vex.h"
 
-enum { LONGEST_WALK_BYTES = 1 << 18 };
+enum { LONGEST_WALK_BYTES = 1 << 18, FUNCTION_ALIGNMENT = 16, MOST_STARTS = 256 };
 
 /* Where to begin for `address`; 0 when nothing is known. */
 static uintptr_t known_start(const struct wtm_code_module *module, uintptr_t address)
@@ -62,10 +62,28 @@ static enum wtm_verdict walk_to(const struct wtm_code_module *module, uintptr_t 
     return WTM_VERDICT_NONE;
 }
 
+/* Between described functions, where no symbol says what begins where, there may be data as well, and decoding from its begin
+ * need not meet the code behind it. Functions are aligned there as a rule: decoding from any such address may meet the hit. */
+static int may_be_met(const struct wtm_code_module *module, uintptr_t known, const struct wtm_hit *hit)
+{
+    struct wtm_extent extent;
+    uintptr_t at = hit->displacement / FUNCTION_ALIGNMENT * FUNCTION_ALIGNMENT;
+    if (wtm_extent_find(module, hit->displacement, &extent) == 0 && hit->displacement < extent.end)
+        return 0;
+    for (unsigned i = 0; i < MOST_STARTS && at > known; i++, at -= FUNCTION_ALIGNMENT)
+        if (walk_to(module, at, hit) == WTM_VERDICT_BRANCH)
+            return 1;
+    return 0;
+}
+
 enum wtm_verdict wtm_flow_confirm(const struct wtm_code_module *module, struct wtm_hit *hit)
 {
-    if (hit->verdict == WTM_VERDICT_OPEN)
-        hit->verdict = (uint8_t)walk_to(module, known_start(module, hit->displacement), hit);
+    if (hit->verdict == WTM_VERDICT_OPEN) {
+        uintptr_t known = known_start(module, hit->displacement);
+        hit->verdict = (uint8_t)walk_to(module, known, hit);
+        if (hit->verdict == WTM_VERDICT_NONE && may_be_met(module, known, hit))
+            hit->verdict = WTM_VERDICT_UNPROVEN;
+    }
     return (enum wtm_verdict)hit->verdict;
 }
 

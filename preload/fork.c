@@ -21,7 +21,8 @@ void wtm_profile_begin(struct wtm_profile_header *header)
     memcpy(header->host, wtm_process.host, sizeof header->host);
     header->start_realtime_ns = wtm_clock_ns(CLOCK_REALTIME);
     header->start_monotonic_ns = wtm_clock_ns(CLOCK_MONOTONIC);
-    header->first = header->last = wtm_clock_pair();
+    static struct wtm_clock_pair tries[WTM_CLOCK_PAIR_TRIES]; /* a child's first event may be on a coroutine's stack */
+    header->first = header->last = wtm_clock_pair_in(tries);
 }
 
 /* The count went on in the parent; here any value that no thread has seen will do. */

@@ -196,6 +196,11 @@ static const struct golden described[] = {
      .refusal = WTM_REFUSED_BRANCH_INSIDE},
     {.name = "landing pad at byte 6", .base = GOLDEN_LOW, .code = FRAME, .frame_header = pad_at_6,
      .body = "55 48 89 e5 89 f8 e9 @6", .method = WTM_PATCH_JUMP5, .window = 6},
+    {.name = "a branch behind data that decodes to something else, with no symbol between", .base = GOLDEN_LOW, .code = FRAME,
+     .frame_header = pad_at_6, .placed = {{30, "48 b8 e9 dc ff ff ff c3 c3 c3"}}, .refusal = WTM_REFUSED_BRANCH_INSIDE},
+    {.name = "the same bytes inside of an instruction, whatever begins where", .base = GOLDEN_LOW, .code = FRAME,
+     .frame_header = pad_at_6, .placed = {{29, "48 b8 90 e9 db ff ff ff c3 c3"}}, .body = "55 48 89 e5 89 f8 e9 @6",
+     .method = WTM_PATCH_JUMP5, .window = 6},
     {.name = "the described end, where symbols tell none", .base = GOLDEN_LOW, .no_size = 1,
      .code = "f3 0f 1e fa 89 f8 90 c3 c3 c3 c3 c3", .frame_header = pad_at_6, .refusal = WTM_REFUSED_TOO_SHORT},
 };
