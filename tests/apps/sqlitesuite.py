@@ -46,7 +46,8 @@ def parse(folder, text):
     for line in text.splitlines():
         match = re.match(r'(\S+)\.\.\. (Ok|Omitted)', line) or re.match(r'! (\S+) (expected|got)', line)
         if match:
-            found[match.group(1)] = {'Ok': 'pass', 'Omitted': 'skip'}.get(match.group(2), 'fail')
+            # threads that find a lock taken print dots, and these stand before the next name
+            found[match.group(1).lstrip('.')] = {'Ok': 'pass', 'Omitted': 'skip'}.get(match.group(2), 'fail')
     return found
 
 
