@@ -23,6 +23,7 @@ static struct wtm_record *take_from(struct wtm_thread *thread, struct wtm_thread
         if (mine >= thread->limit)
             return NULL;
         const struct wtm_local *local = r->local;
+        wtm_record_set_place(mine, sp);
         thread->top = mine;
         mine->return_minus_1 = r->return_minus_1;
         mine->local = NULL;
@@ -118,6 +119,7 @@ static struct wtm_record *resurrect(struct wtm_thread *thread, uint64_t sp)
     count_returned(thread, way);
     if (wtm_on_native(thread, sp))
         thread->stack_low = sp;
+    wtm_record_set_place(record, sp);
     thread->top = record;
     record->return_minus_1 = way->return_minus_1;
     record->local = NULL;
@@ -141,7 +143,9 @@ struct wtm_record *wtm_records_raise(struct wtm_thread *thread, uint64_t sp)
     if (raised >= thread->limit)
         return NULL;
     int was_busy = thread->busy;
-    thread->busy = 1;
+    if (!was_busy)
+        wtm_busy_begin(thread);
+    wtm_record_set_place(raised, sp);
     thread->top = raised;
     wtm_record_move(raised, record);
     record->local = NULL;

@@ -21,6 +21,8 @@ static int begin(struct numbers *numbers)
     *numbers = (struct numbers){0};
     if (!wtm_control_ready())
         return -ENODEV;
+    if (!wtm_profile_header()) /* a child that had no memory for one */
+        return -ENOMEM;
     numbers->before = wtm_mute();
     wtm_profile_header()->last = wtm_clock_pair();
     if (wtm_profile_view(&numbers->view))

@@ -191,7 +191,7 @@ static struct wtm_edge *find_or_add(struct wtm_thread *thread, uint64_t key)
             return edge;
     if (thread->busy)
         return NULL; /* a signal handler in the midst of another insertion: this edge is not counted */
-    thread->busy = 1;
+    wtm_busy_begin(thread);
     struct wtm_edge *edge = NULL;
     if ((thread->edge_count + 1) * 2 <= mask || !grow_table(thread)) {
         edge = new_edge(thread, key);

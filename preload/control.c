@@ -33,6 +33,8 @@ int wtm_control_ready(void)
 static int reset(void)
 {
     struct wtm_profile_header *header = wtm_profile_header();
+    if (!header) /* a child that had no memory for one */
+        return -12;
     uint64_t epoch = __atomic_add_fetch(&wtm_hot.epoch, 1, __ATOMIC_SEQ_CST);
     header->start_realtime_ns = wtm_clock_ns(CLOCK_REALTIME);
     header->start_monotonic_ns = wtm_clock_ns(CLOCK_MONOTONIC);

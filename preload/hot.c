@@ -32,12 +32,17 @@ static inline void count_edge(struct wtm_thread *thread, uint32_t caller, uint32
     edge->ticks += ticks;
 }
 
-static inline __attribute__((always_inline)) void close_record(struct wtm_thread *thread, struct wtm_record *record, uint64_t now)
+static inline __attribute__((always_inline)) void close_record(struct wtm_thread *thread, struct wtm_record *record, uint64_t now,
+                                                              struct wtm_record *interrupted)
 {
     struct wtm_local *local = record->local;
     struct wtm_cell *cell = local->cell;
     /* Two loads: they were stored as two words, and one load over both would wait until they have left the store buffer. */
     uint64_t start = *(volatile uint32_t *)&record->start_low | (uint64_t) * (volatile uint32_t *)&record->start_high << 32;
+    wtm_record_set_place(record, (uintptr_t)interrupted);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->closing = record;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before anything is added: a reset must see it */
     int64_t cost = (int64_t)(thread->spent_ticks - record->spent_ticks) + wtm_hot.inside_ticks;
     int64_t ticks = (int64_t)(now - start) - cost;
     if (WTM_LIKELY(*thread->switch_word == thread->switch_expected && thread->cpu_offset == record->cpu_offset))
@@ -67,19 +72,19 @@ static inline __attribute__((always_inline)) void close_record(struct wtm_thread
  * after `now`, so it is no cost within those that are closed after it; but for what lies before the first reading, which is
  * about half of the outside part. */
 static __attribute__((noinline, cold)) struct wtm_record *close_chain(struct wtm_thread *thread, struct wtm_record *record,
-                                                                      uint64_t now)
+                                                                      uint64_t now, struct wtm_record *interrupted)
 {
     uint64_t sp = record->sp, spent = thread->spent_ticks;
     uint64_t each = (uint64_t)(wtm_hot.inside_ticks + (wtm_hot.total_ticks - wtm_hot.inside_ticks) / 2), within = 0;
-    close_record(thread, record, now);
+    close_record(thread, record, now, interrupted);
     do {
         record->sp = WTM_SP_NONE;
-        thread->top = thread->closing = --record;
+        thread->top = --record;
         within += each;
         if (!record->local)
             continue;
         record->spent_ticks += thread->spent_ticks - spent - within;
-        close_record(thread, record, now);
+        close_record(thread, record, now, interrupted);
     } while (record[-1].sp == sp);
     return record;
 }
@@ -89,12 +94,10 @@ static inline __attribute__((always_inline)) struct wtm_record *close_top(struct
 {
     uint64_t sp = record->sp;
     struct wtm_record *interrupted = thread->closing;
-    thread->closing = record;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* before anything is added: a reset must see it */
     if (WTM_UNLIKELY(record[-1].sp == sp))
-        record = close_chain(thread, record, now);
+        record = close_chain(thread, record, now, interrupted);
     else
-        close_record(thread, record, now);
+        close_record(thread, record, now, interrupted);
     thread->closing = interrupted;
     return record;
 }

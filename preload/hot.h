@@ -7,6 +7,8 @@
  *   reserved and not yet filled is known as such, and is nobody's call.
  * - A record that interrupted code is working on is never moved: it is reserved (sp NONE), or being closed
  *   (thread->closing), or closed and about to be popped (local NULL).
+ * - The handler may also jump away, and the interrupted code never goes on: abandoned.c. So a reserved record says in
+ *   `start` for which stack pointer it is, and one that is being closed which other one was being closed before.
  * - A record's return address is in the record from before the call of the body until after it stands in its stack
  *   slot again; the unwinder's rule (unwind_rule.py) finds it by sp.
  * - local->idle is the cell while the function is not open in this thread, else NULL: one test tells "go ahead".
@@ -93,6 +95,10 @@ struct wtm_thread {
     char born[WTM_NAME_BYTES]; /* name at the first event: a pattern where several names share the block */
     uint64_t owners;     /* threads that have had it so far */
     uint64_t mover; /* block of the thread that moves or adopts records here, or 0; see records.c */
+    uint32_t has_guests; /* other tasks may run with the owner's thread pointer; see guest.c */
+    uint32_t guest;      /* id of the task whose calls are counted here, or 0 */
+    uint64_t alt_low, alt_high;  /* the thread's alternate signal stack, high exclusive; equal when there is none */
+    uint64_t busy_sp, locked_sp; /* stack pointers of the code that set `busy`, or holds some block's `mover`; 0: none */
 };
 
 /* A timed function that is watched as well: its gate stays open. */
@@ -112,6 +118,16 @@ struct wtm_probe {
     uint32_t special, reserved;  /* enum wtm_special: what is wanted of its calls now; changes at any time */
     struct wtm_samples *samples; /* its chunk, or NULL */
 };
+
+/* `start` of a record as one word, while it is no time. */
+static inline uint64_t wtm_record_place(const struct wtm_record *record)
+{
+    return record->start_low | (uint64_t)record->start_high << 32;
+}
+static inline void wtm_record_set_place(struct wtm_record *record, uint64_t place)
+{
+    __builtin_memcpy(&record->start_low, &place, sizeof place);
+}
 
 /* One instruction, so that a signal handler's own addition is not lost, and no reordering around it. */
 static inline void wtm_increment(uint64_t *count)

@@ -170,6 +170,12 @@ static void start(char **environment)
         return;
     }
     wtm_log_open();
+    const char *other = is_asked_for(environment) ? wtm_modules_other() : NULL;
+    if (other) {
+        wtm_log("this copy of libwtmtime.so times nothing, there is another one: ", other);
+        wtm_log_release();
+        return;
+    }
     wtm_config_read(environment);
     if (wtm_settings.time)
         begin_timing();
@@ -201,6 +207,8 @@ __attribute__((destructor)) static void end(void)
             return;
     }
     struct wtm_cost again;
+    if (!wtm_profile_header()) /* a child that had no memory for one */
+        return;
     if (!wtm_process.sandboxed && !wtm_process.tsc_off && !wtm_cost_again(&again))
         wtm_profile_header()->cost_end = again;
     wtm_exit_table(1);

@@ -199,6 +199,33 @@ int wtm_modules_recall(struct wtm_modules *modules, struct wtm_arena *arena)
     return 0;
 }
 
+struct company {
+    const char *other;
+    int has_program, saw_own;
+};
+
+static int look_for_other(struct dl_phdr_info *info, size_t size, void *context)
+{
+    static const char file[] = "libwtmtime.so";
+    struct company *company = context;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    uintptr_t own = wtm_modules_own_address() - info->dlpi_addr;
+    company->has_program |= (uintptr_t)info->dlpi_phdr == getauxval(AT_PHDR);
+    for (unsigned i = 0; i < info->dlpi_phnum; i++)
+        company->saw_own |= info->dlpi_phdr[i].p_type == PT_LOAD && own >= info->dlpi_phdr[i].p_vaddr &&
+                            own < info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+    if (!company->saw_own && slash && !strncmp(slash + 1, file, sizeof file - 1))
+        company->other = info->dlpi_name;
+    return 0;
+}
+
+const char *wtm_modules_other(void)
+{
+    struct company company = {NULL, 0, 0};
+    dl_iterate_phdr(look_for_other, &company);
+    return company.has_program ? company.other : "the program is in another name space";
+}
+
 uintptr_t wtm_modules_notification(void)
 {
     return loader ? loader->r_brk : 0;

@@ -31,6 +31,9 @@ int wtm_modules_recall(struct wtm_modules *modules, struct wtm_arena *arena) WTM
 uintptr_t wtm_modules_notification(void) WTM_HIDDEN;
 /* 1 when the loader is not in the midst of a change. */
 int wtm_modules_consistent(void) WTM_HIDDEN;
+/* Why this copy of the library must stay out: the path of one that was loaded before, or words for a name space without the
+ * program (dlmopen). NULL when it is the one. Static text or the loader's. Start-up. */
+const char *wtm_modules_other(void) WTM_HIDDEN;
 /* Load address of this library. */
 uintptr_t wtm_modules_own_address(void) WTM_HIDDEN;
 

@@ -79,6 +79,17 @@ static void prepare_warning(void)
     wtm_space.warning = &chunk->chunk;
 }
 
+/* No memory, though the file could be made: an empty one would only puzzle. */
+static void give_up(void)
+{
+    if (wtm_space.path[0])
+        wtm_syscall3(SYS_unlink, (long)wtm_space.path, 0, 0);
+    if (wtm_space.fd >= 0)
+        wtm_sys_close(wtm_space.fd);
+    wtm_space.fd = -1;
+    wtm_profile_none();
+}
+
 int wtm_profile_create(const char *path)
 {
     int problem = 0;
@@ -100,8 +111,10 @@ int wtm_profile_create(const char *path)
         if (!wtm_sys_failed(fd))
             take_descriptor((int)fd, 1);
     }
-    if (wtm_space_add(0, first_bytes()))
+    if (wtm_space_add(0, first_bytes())) {
+        give_up();
         return -12;
+    }
     if (wtm_space.passing && wtm_space.fd >= 0) {
         wtm_sys_close(wtm_space.fd);
         wtm_space.fd = -1;

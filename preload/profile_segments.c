@@ -4,6 +4,7 @@
 #include "preload/profile_space.h"
 #include "common/sys.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -79,10 +80,30 @@ int wtm_space_add(uint64_t offset, uint64_t bytes)
     return 0;
 }
 
+/* All but those that an instruction causes: the kernel would end the thread for these. */
+static long block_signals(uint64_t *before)
+{
+    uint64_t most = ~(1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) | 1ULL << (SIGILL - 1) |
+                      1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1));
+    return wtm_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&most, (long)before, sizeof most, 0, 0);
+}
+
+static int grow(uint32_t seen, uint64_t need);
+
 int wtm_space_grow(uint32_t seen, uint64_t need)
 {
+    uint64_t before = 0;
     if (wtm_process.sandboxed)
         return -12;
+    long blocked = block_signals(&before); /* a handler that jumps away would leave the others waiting for ever */
+    int result = grow(seen, need);
+    if (!wtm_sys_failed(blocked))
+        wtm_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    return result;
+}
+
+static int grow(uint32_t seen, uint64_t need)
+{
     uint32_t me = (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0), nobody = 0;
     while (!__atomic_compare_exchange_n(&wtm_space.growing, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         if (nobody == me)

@@ -82,10 +82,15 @@ void wtm_record_move(struct wtm_record *to, struct wtm_record *from)
         inner->outer = to;
 }
 
+static int has_block(void)
+{
+    return wtm_thread != &wtm_no_thread && wtm_thread != &wtm_muted_thread;
+}
+
 /* Moving records, and taking one out of another thread's, exclude each other. Pushing and popping need no lock: they touch
  * only the top, and a record that another thread can want belongs to a stack that is not running here. A handler that
  * interrupted the holder goes on as if it held it. Gives 1 when the caller must unlock. */
-int wtm_records_lock(struct wtm_thread *thread)
+__attribute__((noinline)) int wtm_records_lock(struct wtm_thread *thread)
 {
     uint64_t me = (uintptr_t)wtm_thread, nobody = 0;
     for (unsigned tries = 1; !__atomic_compare_exchange_n(&thread->mover, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
@@ -97,18 +102,24 @@ int wtm_records_lock(struct wtm_thread *thread)
             wtm_syscall3(SYS_sched_yield, 0, 0, 0);
         __asm__ volatile("pause");
     }
+    if (has_block() && !wtm_thread->locked_sp)
+        wtm_thread->locked_sp = (uintptr_t)__builtin_frame_address(0);
     return 1;
 }
 
 void wtm_records_unlock(struct wtm_thread *thread, int locked)
 {
-    if (locked)
-        __atomic_store_n(&thread->mover, 0, __ATOMIC_RELEASE);
+    if (!locked)
+        return;
+    __atomic_store_n(&thread->mover, 0, __ATOMIC_RELEASE);
+    if (has_block())
+        wtm_thread->locked_sp = 0;
 }
 
 /* Squeezes holes out, if no interrupted code holds a pointer to a record: it would find another one there. */
 static void squeeze(struct wtm_thread *thread)
 {
+    wtm_abandoned_trim(thread);
     struct wtm_record *top = thread->top;
     if (thread->closing)
         return;
@@ -171,10 +182,11 @@ void wtm_record_drop_adopted(struct wtm_record *record)
 
 void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
 {
+    int native = wtm_on_native(thread, sp), holes = 0;
+    wtm_abandoned_mend(thread, sp);
     if (thread->busy)
         return;
-    thread->busy = 1;
-    int native = wtm_on_native(thread, sp), holes = 0;
+    wtm_busy_begin(thread);
     struct wtm_record *top = thread->top, *oldest_left = NULL;
     for (struct wtm_record *r = top; r > thread->base; r--) {
         if (wtm_record_was_adopted(r))
@@ -197,10 +209,8 @@ void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
         wtm_record_leave(thread, r);
         oldest_left = r;
     }
-    /* An entry that a signal interrupted and that was left with all below it. */
-    for (struct wtm_record *r = top; oldest_left && r > oldest_left; r--)
-        if (r->sp == WTM_SP_NONE)
-            wtm_record_leave(thread, r);
+    if (oldest_left && !native)
+        wtm_abandoned_left(thread, oldest_left, sp);
     if (oldest_left || holes)
         wtm_records_compact(thread);
     thread->busy = 0;
@@ -209,11 +219,11 @@ void wtm_records_settle(struct wtm_thread *thread, uint64_t sp, int at_stays)
 void wtm_records_abandon(struct wtm_thread *thread)
 {
     int known = thread->stack_high != thread->stack_low;
-    thread->closing = NULL;
+    wtm_abandoned_end(thread);
     for (struct wtm_record *r = thread->top; r > thread->base; r--) {
         if (wtm_record_was_adopted(r))
             wtm_record_drop_adopted(r);
-        if (r->sp == WTM_SP_HOLE || (r->sp != WTM_SP_NONE && known && !wtm_on_native(thread, r->sp)))
+        if (r->sp == WTM_SP_HOLE || (known && !wtm_on_native(thread, r->sp)))
             continue; /* a fiber may go on in another thread */
         close_abnormal(r); /* no way back is kept: the stack may be unmapped, and nobody returns to it */
         r->sp = WTM_SP_HOLE;
@@ -225,7 +235,7 @@ void wtm_records_unwound(struct wtm_thread *thread, uint64_t low, uint64_t high)
 {
     if (thread->busy)
         return;
-    thread->busy = 1;
+    wtm_busy_begin(thread);
     int any = 0;
     for (struct wtm_record *r = thread->top; r > thread->base; r--) {
         if (r->sp <= WTM_SP_ADOPTED || r->sp < low || r->sp > high || wtm_on_native(thread, r->sp))

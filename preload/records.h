@@ -6,6 +6,14 @@
 
 #include "preload/hot.h"
 
+/* From here on a signal handler's events must not reorder records; `thread->busy = 0` ends it. */
+static inline __attribute__((always_inline)) void wtm_busy_begin(struct wtm_thread *thread)
+{
+    thread->busy_sp = (uintptr_t)__builtin_frame_address(0);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->busy = 1;
+}
+
 /* Closes a call during which the thread was switched out, or any call where the CPU clock must be asked. `raw`: ticks of
  * realtime; `cost`: to be subtracted. */
 void wtm_close_switched(struct wtm_thread *thread, struct wtm_record *record, int64_t raw, int64_t cost) WTM_HIDDEN;

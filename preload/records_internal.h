@@ -11,10 +11,25 @@ static inline int wtm_record_was_adopted(const struct wtm_record *record)
     return __atomic_load_n(&record->sp, __ATOMIC_ACQUIRE) == WTM_SP_ADOPTED;
 }
 
+static inline int wtm_on_alternate(const struct wtm_thread *thread, uint64_t sp)
+{
+    return sp > thread->alt_low && sp <= thread->alt_high;
+}
+
+/* A signal stack may be an array in a frame of the native one; the order of calls says nothing there. */
 static inline int wtm_on_native(const struct wtm_thread *thread, uint64_t sp)
 {
-    return sp > thread->stack_low && sp <= thread->stack_high;
+    return sp > thread->stack_low && sp <= thread->stack_high && !wtm_on_alternate(thread, sp);
 }
+
+/* What interrupted code left undone because a signal's handler jumped away, as far as an event at `sp` shows it. */
+void wtm_abandoned_mend(struct wtm_thread *thread, uint64_t sp) WTM_HIDDEN;
+/* The same for entries on a stack of which no more is known than that the slot of `left`, at `sp`, was taken again. */
+void wtm_abandoned_left(struct wtm_thread *thread, const struct wtm_record *left, uint64_t sp) WTM_HIDDEN;
+/* The thread has ended, in the midst of anything: nothing goes on that is half done. */
+void wtm_abandoned_end(struct wtm_thread *thread) WTM_HIDDEN;
+/* Takes finished records off the top. */
+void wtm_abandoned_trim(struct wtm_thread *thread) WTM_HIDDEN;
 
 /* Moving records, and taking one out of another thread's, exclude each other. lock gives 1 when unlock must undo it. */
 int wtm_records_lock(struct wtm_thread *thread) WTM_HIDDEN;

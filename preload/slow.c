@@ -7,6 +7,7 @@
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/cputime.h"
+#include "preload/guest.h"
 #include "preload/profile.h"
 #include "preload/special.h"
 #include "preload/stacks.h"
@@ -59,6 +60,8 @@ static enum wtm_entry_action push(struct wtm_thread *thread, struct wtm_local *l
         count_untimed(local);
         return WTM_ENTRY_BODY;
     }
+    wtm_record_set_place(record, sp);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->top = record;
     struct wtm_record *outer = local->open;
     local->idle = NULL;
@@ -121,6 +124,8 @@ static struct wtm_local *local_of(const struct wtm_probe *probe, enum wtm_entry_
     if (thread == &wtm_muted_thread)
         return NULL;
     if (thread->generation != wtm_generation.value) {
+        if (thread->has_guests && wtm_generation.value && wtm_guest_count(thread, probe))
+            return NULL;
         thread = wtm_thread_sync();
         if (!thread) {
             wtm_profile_lost_call();

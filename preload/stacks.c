@@ -79,7 +79,9 @@ void wtm_stacks_learn(uint64_t low, uint64_t bytes, enum wtm_stack_kind kind)
     struct wtm_thread *thread = wtm_thread;
     if (thread == &wtm_no_thread || thread->generation != wtm_generation.value)
         thread = wtm_thread_sync();
-    if (thread && low >= thread->stack_low && high <= thread->stack_high)
+    if (kind == WTM_STACK_SIGNAL)
+        wtm_thread_alternate(low, high);
+    else if (thread && low >= thread->stack_low && high <= thread->stack_high)
         thread->stack_low = high;
 }
 

@@ -10,7 +10,8 @@
 enum wtm_stack_kind { WTM_STACK_UNKNOWN, WTM_STACK_CONTEXT, WTM_STACK_SIGNAL };
 
 /* [low, low + bytes) is a stack. Where it is part of the calling thread's own (an array in a frame), what lies below its end
- * is no longer taken for the thread's own stack: there the order of addresses tells nothing. */
+ * is no longer taken for the thread's own stack: there the order of addresses tells nothing. Of a signal stack, which is in use
+ * for as long as a handler runs, the same holds for itself alone. */
 void wtm_stacks_learn(uint64_t low, uint64_t bytes, enum wtm_stack_kind kind) WTM_HIDDEN;
 
 /* 1: both lie on the same known stack, 0: they do not, -1: neither is on a known one. Stack pointers as records hold them: one

@@ -88,6 +88,30 @@ static uint32_t own_tid(void)
     return wtm_process.sandboxed ? 0 : (uint32_t)wtm_syscall3(SYS_gettid, 0, 0, 0);
 }
 
+/* Known of the calling thread before it has a block. */
+static __thread struct {
+    uint64_t low, high;
+} alternate __attribute__((tls_model("initial-exec")));
+
+void wtm_thread_alternate(uint64_t low, uint64_t high)
+{
+    struct wtm_thread *thread = wtm_thread;
+    alternate.low = low;
+    alternate.high = high;
+    if (thread == &wtm_no_thread || thread == &wtm_muted_thread)
+        return;
+    thread->alt_high = 0; /* never a range of two halves, should a signal come */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->alt_low = low;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->alt_high = high;
+}
+
+int wtm_thread_is_alternate(uint64_t sp)
+{
+    return sp > alternate.low && sp <= alternate.high;
+}
+
 static void set_owner(struct wtm_thread *thread)
 {
     __atomic_store_n(&thread->fs_base, thread_pointer(), __ATOMIC_RELAXED); /* others compare theirs with it */
@@ -98,11 +122,14 @@ static void set_owner(struct wtm_thread *thread)
     } else {
         find_stack(thread);
     }
+    thread->has_guests = 0;
+    thread->alt_low = alternate.low;
+    thread->alt_high = alternate.high;
     thread->ended = 0;
     wtm_cpu_attach(thread);
 }
 
-static struct wtm_thread *make_block(void)
+struct wtm_thread *wtm_thread_make(void)
 {
     uint32_t capacity = capacity_for(expected_count);
     size_t locals_bytes = ((size_t)capacity * sizeof(struct wtm_local) + PAGE - 1) & ~(size_t)(PAGE - 1);
@@ -128,7 +155,7 @@ static struct wtm_thread *make_block(void)
     return thread;
 }
 
-static void publish_block(struct wtm_thread *thread)
+void wtm_thread_publish(struct wtm_thread *thread)
 {
     struct wtm_thread *head = __atomic_load_n(&wtm_threads, __ATOMIC_ACQUIRE);
     do
@@ -166,9 +193,10 @@ static void start_anew(struct wtm_thread *thread)
         if (t != thread) {
             t->fs_base = 0;
             t->ended = 1;
-            t->tid = 0;
+            t->tid = t->guest = 0;
             t->shared = NULL;
         }
+    thread->has_guests = 0;
     for (uint32_t i = 0; i < thread->local_capacity; i++)
         thread->locals[i].cell = thread->locals[i].idle = NULL;
     for (uint64_t i = 0; i < (uint64_t)1 << (64 - thread->edge_shift); i++)
@@ -204,7 +232,7 @@ static struct wtm_thread *spare; /* blocks made in advance, by `next` */
 void wtm_threads_stock(unsigned count)
 {
     while (count--) {
-        struct wtm_thread *thread = make_block();
+        struct wtm_thread *thread = wtm_thread_make();
         if (!thread)
             return;
         thread->next = spare;
@@ -228,7 +256,7 @@ static struct wtm_thread *adopt_block(void)
     struct wtm_thread *thread = wtm_reuse_block(thread_pointer(), name);
     int is_new = !thread;
     if (is_new) {
-        thread = wtm_process.sandboxed ? take_spare() : make_block();
+        thread = wtm_process.sandboxed ? take_spare() : wtm_thread_make();
         if (!thread)
             return NULL;
         memcpy(thread->born, name, sizeof name);
@@ -242,7 +270,7 @@ static struct wtm_thread *adopt_block(void)
     }
     wtm_reuse_own(thread, thread->tid);
     if (is_new)
-        publish_block(thread);
+        wtm_thread_publish(thread);
     return thread;
 }
 
@@ -278,7 +306,8 @@ struct wtm_thread *wtm_thread_sync(void)
             return thread; /* a signal came while a cell was being added to: the reset waits, and so does the generation */
         wtm_cells_reset(thread);
     }
-    thread->generation = generation;
+    if (!thread->has_guests)
+        thread->generation = generation;
     return thread;
 }
 

@@ -28,4 +28,12 @@ void wtm_threads_name(void) WTM_HIDDEN;
 struct wtm_thread *wtm_mute(void) WTM_HIDDEN;
 void wtm_unmute(struct wtm_thread *before) WTM_HIDDEN;
 
+/* Where the calling thread's alternate signal stack lies, high exclusive; equal when it has none. */
+void wtm_thread_alternate(uint64_t low, uint64_t high) WTM_HIDDEN;
+int wtm_thread_is_alternate(uint64_t sp) WTM_HIDDEN;
+
+/* A new block, or NULL; and into the list, for good. */
+struct wtm_thread *wtm_thread_make(void) WTM_HIDDEN;
+void wtm_thread_publish(struct wtm_thread *thread) WTM_HIDDEN;
+
 #endif

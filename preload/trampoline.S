@@ -36,7 +36,7 @@
 
 #define NOP .byte 0x0f, 0x1f, 0x00
 
-#define ENTRY_BYTES 203 /* of wtm_entry up to .Lgo */
+#define ENTRY_BYTES 207 /* of wtm_entry up to .Lgo */
 
 #define LOCAL_IDLE 0
 #define LOCAL_OPEN 8
@@ -103,6 +103,7 @@ wtm_entry:
 	jae	.Lslow
 	mov	PROBE_BODY(%r11), %r11
 	mov	%r11, -64(%rsp)
+	mov	%rdx, REC_START(%r10)		/* where, until the time is stored: see abandoned.c */
 	mov	%r10, THR_TOP(%rcx)		/* reserved; it looks never stale until sp is stored */
 	movq	$0, LOCAL_IDLE(%rax)
 	mov	%r10, LOCAL_OPEN(%rax)

@@ -2,14 +2,16 @@
  * Watched functions. Handlers run in the middle of the program's calls: raw system calls only, and for those on the way of
  * exceptions and jumps not even these. */
 #include "preload/watch.h"
+#include "common/sys.h"
 #include "patcher/patcher.h"
 #include "preload/clock.h"
 #include "preload/cputime.h"
+#include "preload/guest.h"
 #include "preload/handlers.h"
 #include "preload/install.h"
 #include "preload/log.h"
 #include "preload/probes.h"
-#include "preload/records.h"
+#include "preload/records_internal.h"
 #include "preload/thread.h"
 #include "preload/process.h"
 #include "preload/stack_switch.h"
@@ -17,6 +19,7 @@
 #include "preload/sandbox.h"
 #include "preload/tsc.h"
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
@@ -61,7 +64,7 @@ static struct wtm_thread *current_block(void)
 static void leave(struct wtm_thread *thread, uint64_t from, uint64_t to, int thrown)
 {
     wtm_records_settle(thread, to, 0);
-    if (!from || (from > thread->stack_low && from <= thread->stack_high))
+    if (!from || wtm_on_native(thread, from))
         return;
     uint64_t high = wtm_stacks_left_to(thread, from, to, thrown);
     if (high)
@@ -74,7 +77,7 @@ static void on_throw(uint64_t *slot, const uint64_t *registers)
     uint64_t sp = (uintptr_t)(slot + 1);
     struct wtm_thread *thread = wtm_thread;
     if (thread != &wtm_no_thread && thread != &wtm_muted_thread)
-        thread->thrown_sp = sp > thread->stack_low && sp <= thread->stack_high ? 0 : sp;
+        thread->thrown_sp = wtm_on_native(thread, sp) ? 0 : sp;
 }
 
 /* The handler's frame calls it: what lies below that frame's stack pointer was unwound. */
@@ -110,12 +113,33 @@ static void on_jump(uint64_t *slot, const uint64_t *registers)
         leave(thread, (uintptr_t)(slot + 1), jump_target((const uint64_t *)registers[SAVED_RDI]), 0);
 }
 
-/* Arguments of sigaltstack: the new one, or NULL. */
+/* rt_sigprocmask reads its set before it looks at what to do with it, and does not know this. */
+static int is_readable(const void *address)
+{
+    enum { NOTHING_KNOWN = 99, BAD_ADDRESS = 14 };
+    return wtm_syscall6(SYS_rt_sigprocmask, NOTHING_KNOWN, (long)address, 0, 8, 0, 0) != -BAD_ADDRESS;
+}
+
+/* Arguments of sigaltstack: the new one, or NULL. The kernel refuses one that is too small, and any while the old one is in use. */
 static void on_signal_stack(uint64_t *slot, const uint64_t *registers)
 {
+    enum { LEAST_BYTES = 2048 }; /* MINSIGSTKSZ */
     const stack_t *stack = (const stack_t *)registers[SAVED_RDI];
-    if (stack && !(stack->ss_flags & SS_DISABLE))
+    if (!stack || wtm_process.sandboxed || wtm_thread_is_alternate((uintptr_t)slot) || !is_readable(&stack->ss_sp) ||
+        !is_readable(&stack->ss_size))
+        return;
+    if (stack->ss_flags & SS_DISABLE)
+        wtm_thread_alternate(0, 0);
+    else if (stack->ss_size >= LEAST_BYTES)
         wtm_stacks_learn((uintptr_t)stack->ss_sp, stack->ss_size, WTM_STACK_SIGNAL);
+}
+
+/* clone(function, stack, flags, ...) */
+static void on_clone(uint64_t *slot, const uint64_t *registers)
+{
+    uint64_t flags = registers[SAVED_RDX];
+    if ((flags & CLONE_VM) && !(flags & (CLONE_SETTLS | CLONE_VFORK)) && wtm_process.ready)
+        wtm_guest_expect();
 }
 
 static void on_context(uint64_t *slot, const uint64_t *registers)
@@ -281,6 +305,7 @@ static const struct watched {
     {"syscall", on_syscall, IN_LIBC, WTM_PROBE_SYSCALL},
     {"sigaltstack", on_signal_stack, IN_LIBC, WTM_PROBE_SIGNAL_STACK},
     {"makecontext", on_context, IN_LIBC, WTM_PROBE_CONTEXT},
+    {"clone", on_clone, IN_LIBC, 0},
     {"dlsym", on_caller_wanted, IN_LIBC, 0},
     {"dlvsym", on_caller_wanted, IN_LIBC, 0},
     {"dlopen", on_caller_wanted, IN_LIBC, 0},

@@ -9,7 +9,7 @@
 #include "common/resolve.h"
 #include "preload/modules.h"
 
-enum { WTM_WATCHES_PER_OBJECT = 18 };
+enum { WTM_WATCHES_PER_OBJECT = 19 };
 
 /* Requests for what is to be watched in an object, at most WTM_WATCHES_PER_OBJECT; they go to the patcher together with
  * those of timed functions, since each call of it scans the object. Gives their number. Start-up, or with the loader's

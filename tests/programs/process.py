@@ -2,6 +2,7 @@
 """The process around the timed calls: what the program may notice, and how it may end."""
 import os
 import re
+import shutil
 import subprocess
 
 from suite.registry import Suite
@@ -96,6 +97,14 @@ def _(t):
         _, report = t.report_of([t.build('plain.c'), '10', '0', '0'], 'main:alpha', t.sub(str(number)),
                                 env={'LD_PRELOAD': order})
         expect_equal(report.one('alpha')['calls'], 10, f'calls of alpha with LD_PRELOAD={order}')
+
+
+@SUITE.test('the library twice, as two files: the second stays out and says so')
+def _(t):
+    copy = shutil.copy(t.tools.lib, t.folder + '/libwtmtime.so')
+    run, report = t.report_of([t.build('plain.c'), '10', '0', '0'], 'main:alpha', env={'LD_PRELOAD': f'{t.tools.lib}:{copy}'})
+    expect_equal(report.one('alpha')['calls'], 10, 'calls of alpha')
+    expect(run.err.count('\n') == 1 and 'times nothing' in run.err and t.tools.lib in run.err, f'not told: {run.err!r}')
 
 
 @SUITE.test('under valgrind the counts are right and no error is ours')

@@ -11,8 +11,8 @@ from suite.target import ROOT, need
 
 SUITE = Suite('threads')
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-UNITS = ('adopt', 'callers', 'cells', 'clock', 'clock_pairs', 'clocked', 'config', 'cost', 'cpu_perf', 'cpu_rseq', 'cputime',
-         'fork', 'hot', 'probes', 'profile', 'profile_create', 'profile_file', 'profile_segments', 'records',
+UNITS = ('abandoned', 'adopt', 'callers', 'cells', 'clock', 'clock_pairs', 'clocked', 'config', 'cost', 'cpu_perf', 'cpu_rseq', 'cputime',
+         'fork', 'guest', 'hot', 'probes', 'profile', 'profile_create', 'profile_file', 'profile_segments', 'records',
          'reuse', 'slow', 'special', 'stacks', 'thread', 'vdso', 'ways')
 FLAGS = ('-O1', '-g', '-std=gnu11', '-D_GNU_SOURCE', '-I', ROOT, '-mno-red-zone', '-fno-omit-frame-pointer', '-w',
          '-include', os.path.join(FOLDER, 'handover.h'))
