@@ -165,6 +165,14 @@ REAL long middle(long n)
     IMPURE;
     return n + 1;
 }
+/* One shot, once there is a place to go to: a timer that goes on may leave no time for anything between two
+ * of its signals. */
+static void shoot(long microseconds)
+{
+    struct itimerval once = {{0, 0}, {0, microseconds}};
+    CHECK(!setitimer(ITIMER_REAL, &once, NULL));
+}
+
 static void jump_out_often(long rounds, int flags)
 {
     static char alt[1 << 16];
@@ -172,22 +180,22 @@ static void jump_out_often(long rounds, int flags)
     struct sigaction a = {.sa_handler = on_jump, .sa_flags = flags};
     CHECK(!sigaltstack(&ss, NULL) && !sigaction(SIGALRM, &a, NULL));
     volatile long done = 0, v = 0;
-    timer(50);
     while (jumps < rounds) {
         if (!sigsetjmp(env, 1)) {
             armed = 1;
+            shoot(20 + jumps % 50);
             for (;;) {
                 v = middle(v);
                 done++;
             }
         }
     }
-    timer(0);
     for (int i = 0; i < 1000; i++)
         v = middle(v);
     printf("count middle %ld..%ld 0 0..%ld 0\ncount inner %ld..%ld 0 0..%ld 0\n", done + 1000,
            done + jumps + 1000, jumps, works, works + jumps, jumps);
 }
+
 static void jumpout(void)
 {
     jump_out_often(1500, 0);
@@ -249,6 +257,7 @@ __attribute__((noinline)) static void fall(int round)
         ping(0);
     else
         sink(0);
+    IMPURE; /* no tail call: the frame must be there when it is jumped to */
 }
 
 static void *overflowing(void *unused)
