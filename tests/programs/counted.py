@@ -47,7 +47,7 @@ def counted(source, mode):
             plain = t.run(argv, folder=t.sub(f'{compiler} plain'))
             expect_equal(plain.status, STATUS.get(word, 0), f'{compiler}: status without the library ({plain.err[-300:]})')
             names = [f'main:{name}' for name, _ in COUNT.findall(plain.out)]
-            for number, time in enumerate((','.join(names or ['main:work']), '*')):
+            for number, time in enumerate((','.join(names or ['main:work']), '*')[:2 if compiler == 'gcc' else 1]):
                 run = t.run(argv, time, t.sub(f'{compiler} {number}'))
                 expect_equal((run.status, COUNT.sub('', run.out)), (plain.status, COUNT.sub('', plain.out)),
                              f'{compiler}, timing {time}: status and stdout ({run.err[-300:]})')
