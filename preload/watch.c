@@ -216,26 +216,31 @@ static void (*const timed_handlers[])(uint64_t *, const uint64_t *) = {
     [WTM_PROBE_SIGNAL_STACK] = on_signal_stack, [WTM_PROBE_CONTEXT] = on_context,
     [WTM_PROBE_INITIALIZER] = on_initializer, [WTM_PROBE_LOOKS] = on_caller_wanted};
 
+/* After the handler: it may have forbidden the TSC. */
+static int is_timed(const struct wtm_probe *probe)
+{
+    return probe->flags && probe->flags != WTM_PROBE_LOOKS && !wtm_watch_bypass;
+}
+
 int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers)
 {
-    int timed = probe->flags && probe->flags != WTM_PROBE_LOOKS && !wtm_watch_bypass;
     if (wtm_thread == &wtm_muted_thread)
-        return timed;
+        return is_timed(probe);
     void (*handler)(uint64_t *, const uint64_t *) =
         probe->flags ? timed_handlers[probe->flags] : ((struct watch *)probe)->handler;
     if (handler == on_prctl || handler == on_syscall) { /* where the TSC may not be readable */
         handler(slot, registers);
-        return timed;
+        return is_timed(probe);
     }
     if (handler == on_loader_change || handler == on_initializer) {
         muted(handler, slot, registers);
-        return timed;
+        return is_timed(probe);
     }
     uint64_t begin = wtm_process.tsc_off ? 0 : wtm_clock_ticks();
     handler(slot, registers);
     if (wtm_thread != &wtm_no_thread && begin && !wtm_process.tsc_off)
         wtm_thread->spent_ticks += wtm_clock_ticks() - begin;
-    return timed;
+    return is_timed(probe);
 }
 
 static struct watch *new_watch(void)
