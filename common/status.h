@@ -31,7 +31,7 @@
     X(OWN_LIBRARY, 20, "part of libwtmtime itself")                                                                    \
     X(LOADER, 21, "part of the dynamic loader; name it as ld-linux-x86-64.so.2:NAME")                                  \
     X(PROTECTED, 22, "its page cannot be made writable")                                                               \
-    X(FOREIGN_HOOK, 23, "its entry was already patched by something else")                                             \
+    X(FOREIGN_HOOK, 23, "its entry is patched already, by this library for its own ends or by something else")           \
     X(GO, 24, "a Go function: its runtime moves stacks and checks return addresses")                                   \
     X(RESTART_POINT, 25, "a restartable sequence jumps back into its first bytes")                                     \
     X(NO_MEMORY, 26, "no memory for its stub")                                                                         \

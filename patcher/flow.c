@@ -62,15 +62,32 @@ static enum wtm_verdict walk_to(const struct wtm_code_module *module, uintptr_t 
     return WTM_VERDICT_NONE;
 }
 
-/* Between described functions, where no symbol says what begins where, there may be data as well, and decoding from its begin
- * need not meet the code behind it. Functions are aligned there as a rule: decoding from any such address may meet the hit. */
+/* Behind the first instruction from `at` on that nothing runs on from; `end` when there is none before. */
+static uintptr_t first_end(uintptr_t at, uintptr_t end)
+{
+    struct wtm_insn insn;
+    while (at < end) {
+        unsigned length = step(at, end, &insn);
+        if (!length)
+            return at;
+        at += length;
+        if (wtm_insn_ends(&insn))
+            return at;
+    }
+    return end;
+}
+
+/* Between described functions, where no symbol says what begins where, there may be data as well, behind where code ends, and
+ * decoding from its begin need not meet the code behind it. Functions are aligned as a rule: decoding from any such address
+ * may meet the hit. */
 static int may_be_met(const struct wtm_code_module *module, uintptr_t known, const struct wtm_hit *hit)
 {
     struct wtm_extent extent;
     uintptr_t at = hit->displacement / FUNCTION_ALIGNMENT * FUNCTION_ALIGNMENT;
     if (wtm_extent_find(module, hit->displacement, &extent) == 0 && hit->displacement < extent.end)
         return 0;
-    for (unsigned i = 0; i < MOST_STARTS && at > known; i++, at -= FUNCTION_ALIGNMENT)
+    known = first_end(known, hit->end);
+    for (unsigned i = 0; i < MOST_STARTS && at >= known; i++, at -= FUNCTION_ALIGNMENT)
         if (walk_to(module, at, hit) == WTM_VERDICT_BRANCH)
             return 1;
     return 0;

@@ -149,7 +149,9 @@ static int follow(struct walk *walk, const struct wtm_insn *insn, struct state *
         add(walk, walk->certain, insn->target, state);
         break;
     case WTM_INSN_JUMP_INDIRECT:
-        walk->at_table = *state;
+        /* tables are used in the function's frame, tail calls when it is gone: the deeper one is the table */
+        if (!walk->has_table || (state->known >> RSP & 1 && state->value[RSP] < walk->at_table.value[RSP]))
+            walk->at_table = *state;
         walk->has_table = 1;
         break;
     case WTM_INSN_RETURN:
