@@ -1,202 +1,33 @@
 /* SPDX-License-Identifier: MIT
- * Watched functions. Handlers run in the middle of the program's calls: raw system calls only, and for those on the way of
- * exceptions and jumps not even these. */
+ * Which functions are watched, and how their patches and hooks come about. */
 #include "preload/watch.h"
-#include "common/sys.h"
 #include "patcher/patcher.h"
 #include "preload/clock.h"
 #include "preload/cputime.h"
-#include "preload/guest.h"
 #include "preload/handlers.h"
-#include "preload/install.h"
 #include "preload/log.h"
 #include "preload/probes.h"
-#include "preload/records_internal.h"
-#include "preload/thread.h"
 #include "preload/process.h"
 #include "preload/stack_switch.h"
-#include "preload/stacks.h"
-#include "preload/sandbox.h"
-#include "preload/tsc.h"
-#include <linux/seccomp.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
+#include "preload/thread.h"
+#include "preload/watch_handlers.h"
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <ucontext.h>
 
 enum { MAX_WATCHES = 256 };
-
-/* What the hook saved, as trampoline.S lays it out. */
-enum { SAVED_R10, SAVED_R9, SAVED_R8, SAVED_RDI, SAVED_RSI, SAVED_RDX, SAVED_RCX };
 
 uint32_t wtm_watch_bypass;
 
 struct watch {
     struct wtm_probe probe; /* first: the stub's context */
     struct wtm_patch patch;
-    void (*handler)(uint64_t *slot, const uint64_t *registers);
+    wtm_watch_handler *handler;
     uintptr_t bias;
     int used;
 };
 static struct watch watches[MAX_WATCHES];
 
-static void on_loader_change(uint64_t *slot, const uint64_t *registers)
-{
-    wtm_install_update();
-}
-
-static void on_initializer(uint64_t *slot, const uint64_t *registers)
-{
-    wtm_install_bind();
-}
-
-/* The calling thread's block, or NULL: no block, or a child: nothing of ours is open, or it will be sorted out at the next event. */
-static struct wtm_thread *current_block(void)
-{
-    struct wtm_thread *thread = wtm_thread;
-    return thread->generation == wtm_generation.value ? thread : NULL;
-}
-
-/* It goes on at `to`; what lies between `from` and there, on the stack of `from`, was left. */
-static void leave(struct wtm_thread *thread, uint64_t from, uint64_t to, int thrown)
-{
-    wtm_records_settle(thread, to, 0);
-    if (!from || wtm_on_native(thread, from))
-        return;
-    uint64_t high = wtm_stacks_left_to(thread, from, to, thrown);
-    if (high)
-        wtm_records_unwound(thread, from, high);
-}
-
-/* Frames from here up to the handler's will be left. On the native stack whatever lies below the handler is. */
-static void on_throw(uint64_t *slot, const uint64_t *registers)
-{
-    uint64_t sp = (uintptr_t)(slot + 1);
-    struct wtm_thread *thread = wtm_thread;
-    if (thread != &wtm_no_thread && thread != &wtm_muted_thread)
-        thread->thrown_sp = wtm_on_native(thread, sp) ? 0 : sp;
-}
-
-/* The handler's frame calls it: what lies below that frame's stack pointer was unwound. */
-static void on_catch(uint64_t *slot, const uint64_t *registers)
-{
-    struct wtm_thread *thread = current_block();
-    if (!thread)
-        return;
-    leave(thread, thread->thrown_sp, (uintptr_t)(slot + 1), 1);
-    thread->thrown_sp = 0;
-}
-
-static void on_stack_switch(uint64_t *slot, const uint64_t *registers)
-{
-    wtm_stack_switch_enter((uintptr_t)(slot + 1));
-}
-
-/* glibc keeps the stack pointer in word 6 of a jmp_buf, rotated left by 17 and xored with the pointer guard at %fs:0x30
- * (sysdeps/x86_64/__longjmp.S, pointer_guard.h). knows_jump_buffers() checks that this holds. */
-enum { JUMP_BUFFER_RSP = 6, POINTER_GUARD_AT = 0x30 };
-
-static uint64_t jump_target(const uint64_t *buffer)
-{
-    uint64_t guard, mangled = buffer[JUMP_BUFFER_RSP];
-    __asm__("mov %%fs:%c1, %0" : "=r"(guard) : "i"(POINTER_GUARD_AT));
-    return (mangled >> 17 | mangled << 47) ^ guard;
-}
-
-static void on_jump(uint64_t *slot, const uint64_t *registers)
-{
-    struct wtm_thread *thread = current_block();
-    if (thread)
-        leave(thread, (uintptr_t)(slot + 1), jump_target((const uint64_t *)registers[SAVED_RDI]), 0);
-}
-
-/* rt_sigprocmask reads its set before it looks at what to do with it, and does not know this. */
-static int is_readable(const void *address)
-{
-    enum { NOTHING_KNOWN = 99, BAD_ADDRESS = 14 };
-    return wtm_syscall6(SYS_rt_sigprocmask, NOTHING_KNOWN, (long)address, 0, 8, 0, 0) != -BAD_ADDRESS;
-}
-
-/* Arguments of sigaltstack: the new one, or NULL. The kernel refuses one that is too small, and any while the old one is in use. */
-static void on_signal_stack(uint64_t *slot, const uint64_t *registers)
-{
-    enum { LEAST_BYTES = 2048 }; /* MINSIGSTKSZ */
-    const stack_t *stack = (const stack_t *)registers[SAVED_RDI];
-    if (!stack || wtm_process.sandboxed || wtm_thread_is_alternate((uintptr_t)slot) || !is_readable(&stack->ss_sp) ||
-        !is_readable(&stack->ss_size))
-        return;
-    if (stack->ss_flags & SS_DISABLE)
-        wtm_thread_alternate(0, 0);
-    else if (stack->ss_size >= LEAST_BYTES)
-        wtm_stacks_learn((uintptr_t)stack->ss_sp, stack->ss_size, WTM_STACK_SIGNAL);
-}
-
-/* clone(function, stack, flags, ...) */
-static void on_clone(uint64_t *slot, const uint64_t *registers)
-{
-    uint64_t flags = registers[SAVED_RDX];
-    if ((flags & CLONE_VM) && !(flags & (CLONE_SETTLS | CLONE_VFORK)) && wtm_process.ready)
-        wtm_guest_expect();
-}
-
-static void on_context(uint64_t *slot, const uint64_t *registers)
-{
-    const stack_t *stack = &((const ucontext_t *)registers[SAVED_RDI])->uc_stack;
-    wtm_stacks_learn((uintptr_t)stack->ss_sp, stack->ss_size, WTM_STACK_CONTEXT);
-}
-
-/* It looks at its return address. Where a timed function called it by a tail call, that would be ours. */
-static void on_caller_wanted(uint64_t *slot, const uint64_t *registers)
-{
-    struct wtm_thread *thread = wtm_thread;
-    if (!wtm_is_return_point(*slot) || thread == &wtm_muted_thread)
-        return;
-    if (thread->generation != wtm_generation.value)
-        thread = wtm_thread_sync();
-    if (thread)
-        wtm_records_give_back(thread, slot);
-}
-
-__attribute__((noinline)) static int knows_jump_buffers(void)
-{
-    jmp_buf buffer;
-    uint64_t here = (uintptr_t)__builtin_frame_address(0);
-    if (_setjmp(buffer))
-        return 0;
-    uint64_t target = jump_target((const uint64_t *)buffer);
-    return target <= here && here - target < 4096;
-}
-
-static void on_prctl(uint64_t *slot, const uint64_t *registers)
-{
-    if ((uint32_t)registers[SAVED_RDI] == PR_SET_SECCOMP)
-        wtm_sandbox_enter(registers[SAVED_RSI], registers[SAVED_RDX]);
-    else if ((uint32_t)registers[SAVED_RDI] == PR_SET_TSC)
-        wtm_tsc_change((int)registers[SAVED_RSI], (uintptr_t)slot);
-}
-
-static void on_syscall(uint64_t *slot, const uint64_t *registers)
-{
-    uint64_t shifted[SAVED_RCX + 1] = {[SAVED_RDI] = registers[SAVED_RSI], [SAVED_RSI] = registers[SAVED_RDX],
-                                     [SAVED_RDX] = registers[SAVED_RCX]};
-    if ((uint32_t)registers[SAVED_RDI] == SYS_prctl)
-        on_prctl(slot, shifted);
-    else if ((uint32_t)registers[SAVED_RDI] == SYS_seccomp && registers[SAVED_RSI] == SECCOMP_SET_MODE_STRICT)
-        wtm_sandbox_enter(SECCOMP_MODE_STRICT, 0);
-    else if ((uint32_t)registers[SAVED_RDI] == SYS_seccomp && registers[SAVED_RSI] == SECCOMP_SET_MODE_FILTER)
-        wtm_sandbox_enter(SECCOMP_MODE_FILTER, registers[SAVED_RCX]);
-}
-
-static void on_sigaction(uint64_t *slot, const uint64_t *registers)
-{
-    wtm_handlers_learn((int)registers[SAVED_RDI], registers[SAVED_RSI]);
-}
-
 /* A handler that works on code: nothing that it calls is timed, and what it takes is no time of the program's. */
-static void muted(void (*handler)(uint64_t *, const uint64_t *), uint64_t *slot, const uint64_t *registers)
+static void muted(wtm_watch_handler *handler, uint64_t *slot, const uint64_t *registers)
 {
     struct wtm_cpu_work work;
     struct wtm_thread *before = wtm_mute();
@@ -210,11 +41,11 @@ static void muted(void (*handler)(uint64_t *, const uint64_t *), uint64_t *slot,
 }
 
 /* What can be timed as well, by wtm_probe_flags. */
-static void (*const timed_handlers[])(uint64_t *, const uint64_t *) = {
-    [WTM_PROBE_PRCTL] = on_prctl, [WTM_PROBE_SYSCALL] = on_syscall, [WTM_PROBE_JUMP] = on_jump,
-    [WTM_PROBE_THROW] = on_throw, [WTM_PROBE_CATCH] = on_catch,
-    [WTM_PROBE_SIGNAL_STACK] = on_signal_stack, [WTM_PROBE_CONTEXT] = on_context,
-    [WTM_PROBE_INITIALIZER] = on_initializer, [WTM_PROBE_LOOKS] = on_caller_wanted};
+static wtm_watch_handler *const timed_handlers[] = {
+    [WTM_PROBE_PRCTL] = wtm_on_prctl, [WTM_PROBE_SYSCALL] = wtm_on_syscall, [WTM_PROBE_JUMP] = wtm_on_jump,
+    [WTM_PROBE_THROW] = wtm_on_throw, [WTM_PROBE_CATCH] = wtm_on_catch,
+    [WTM_PROBE_SIGNAL_STACK] = wtm_on_signal_stack, [WTM_PROBE_CONTEXT] = wtm_on_context,
+    [WTM_PROBE_INITIALIZER] = wtm_on_initializer, [WTM_PROBE_LOOKS] = wtm_on_caller_wanted};
 
 /* After the handler: it may have forbidden the TSC. */
 static int is_timed(const struct wtm_probe *probe)
@@ -226,13 +57,13 @@ int wtm_watch(uint64_t *slot, struct wtm_probe *probe, const uint64_t *registers
 {
     if (wtm_thread == &wtm_muted_thread)
         return is_timed(probe);
-    void (*handler)(uint64_t *, const uint64_t *) =
+    wtm_watch_handler *handler =
         probe->flags ? timed_handlers[probe->flags] : ((struct watch *)probe)->handler;
-    if (handler == on_prctl || handler == on_syscall) { /* where the TSC may not be readable */
+    if (handler == wtm_on_prctl || handler == wtm_on_syscall) { /* where the TSC may not be readable */
         handler(slot, registers);
         return is_timed(probe);
     }
-    if (handler == on_loader_change || handler == on_initializer) {
+    if (handler == wtm_on_loader_change || handler == wtm_on_initializer) {
         muted(handler, slot, registers);
         return is_timed(probe);
     }
@@ -251,15 +82,15 @@ static struct watch *new_watch(void)
     return NULL;
 }
 
-static uintptr_t hook_of(void (*handler)(uint64_t *, const uint64_t *))
+static uintptr_t hook_of(wtm_watch_handler *handler)
 {
-    if (handler == on_caller_wanted)
+    if (handler == wtm_on_caller_wanted)
         return (uintptr_t)wtm_watch_looking;
-    return handler == on_prctl || handler == on_syscall ? (uintptr_t)wtm_watch_filtered : (uintptr_t)wtm_watch_entry;
+    return handler == wtm_on_prctl || handler == wtm_on_syscall ? (uintptr_t)wtm_watch_filtered : (uintptr_t)wtm_watch_entry;
 }
 
 static size_t want(const struct wtm_object *object, uintptr_t entry, size_t size,
-                   void (*handler)(uint64_t *, const uint64_t *), struct wtm_patch_request *request)
+                   wtm_watch_handler *handler, struct wtm_patch_request *request)
 {
     struct watch *watch = new_watch();
     if (!watch)
@@ -296,25 +127,25 @@ static int is_libc(const struct wtm_object *object)
 enum { ANYWHERE, IN_LIBC, KNOWS_JUMPS };
 static const struct watched {
     const char *name;
-    void (*handler)(uint64_t *, const uint64_t *);
+    wtm_watch_handler *handler;
     int where;
     enum wtm_probe_flags flag; /* 0: refused by name, so never timed */
 } watched[] = {
-    {"__cxa_begin_catch", on_catch, ANYWHERE, WTM_PROBE_CATCH},
-    {"__cxa_throw", on_throw, ANYWHERE, WTM_PROBE_THROW},
-    {"__cxa_rethrow", on_throw, ANYWHERE, WTM_PROBE_THROW},
-    {"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE", on_throw, ANYWHERE, WTM_PROBE_THROW},
-    {"longjmp", on_jump, KNOWS_JUMPS, WTM_PROBE_JUMP},
-    {"__longjmp_chk", on_jump, KNOWS_JUMPS, WTM_PROBE_JUMP},
-    {"prctl", on_prctl, IN_LIBC, WTM_PROBE_PRCTL},
-    {"syscall", on_syscall, IN_LIBC, WTM_PROBE_SYSCALL},
-    {"sigaltstack", on_signal_stack, IN_LIBC, WTM_PROBE_SIGNAL_STACK},
-    {"makecontext", on_context, IN_LIBC, WTM_PROBE_CONTEXT},
-    {"clone", on_clone, IN_LIBC, 0},
-    {"dlsym", on_caller_wanted, IN_LIBC, 0},
-    {"dlvsym", on_caller_wanted, IN_LIBC, 0},
-    {"dlopen", on_caller_wanted, IN_LIBC, 0},
-    {"dlmopen", on_caller_wanted, IN_LIBC, 0},
+    {"__cxa_begin_catch", wtm_on_catch, ANYWHERE, WTM_PROBE_CATCH},
+    {"__cxa_throw", wtm_on_throw, ANYWHERE, WTM_PROBE_THROW},
+    {"__cxa_rethrow", wtm_on_throw, ANYWHERE, WTM_PROBE_THROW},
+    {"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE", wtm_on_throw, ANYWHERE, WTM_PROBE_THROW},
+    {"longjmp", wtm_on_jump, KNOWS_JUMPS, WTM_PROBE_JUMP},
+    {"__longjmp_chk", wtm_on_jump, KNOWS_JUMPS, WTM_PROBE_JUMP},
+    {"prctl", wtm_on_prctl, IN_LIBC, WTM_PROBE_PRCTL},
+    {"syscall", wtm_on_syscall, IN_LIBC, WTM_PROBE_SYSCALL},
+    {"sigaltstack", wtm_on_signal_stack, IN_LIBC, WTM_PROBE_SIGNAL_STACK},
+    {"makecontext", wtm_on_context, IN_LIBC, WTM_PROBE_CONTEXT},
+    {"clone", wtm_on_clone, IN_LIBC, 0},
+    {"dlsym", wtm_on_caller_wanted, IN_LIBC, 0},
+    {"dlvsym", wtm_on_caller_wanted, IN_LIBC, 0},
+    {"dlopen", wtm_on_caller_wanted, IN_LIBC, 0},
+    {"dlmopen", wtm_on_caller_wanted, IN_LIBC, 0},
 };
 enum { WATCHED = sizeof watched / sizeof *watched };
 _Static_assert(WATCHED + 4 <= WTM_WATCHES_PER_OBJECT, "and the loader's notification, initializers, greenlet's switch, sigaction");
@@ -322,7 +153,7 @@ _Static_assert(WATCHED + 4 <= WTM_WATCHES_PER_OBJECT, "and the loader's notifica
 static int is_there(const struct watched *what, const struct wtm_object *object, struct wtm_symbol *symbol)
 {
     return (what->where != IN_LIBC || is_libc(object)) && find(object, what->name, symbol) &&
-           (what->where != KNOWS_JUMPS || knows_jump_buffers());
+           (what->where != KNOWS_JUMPS || wtm_knows_jump_buffers());
 }
 
 /* Addresses of what may be timed as well; targets come object by object. */
@@ -353,7 +184,7 @@ uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *prob
         if (!what->flag || addresses[i] != target->address)
             continue;
         probe->flags = what->flag;
-        return what->handler == on_prctl || what->handler == on_syscall ? (uintptr_t)wtm_watch_timed : (uintptr_t)wtm_watch_entry;
+        return what->handler == wtm_on_prctl || what->handler == wtm_on_syscall ? (uintptr_t)wtm_watch_timed : (uintptr_t)wtm_watch_entry;
     }
     return wtm_timed_entry;
 }
@@ -363,20 +194,20 @@ size_t wtm_watch_wanted(const struct wtm_object *object, struct wtm_patch_reques
     struct wtm_symbol symbol;
     size_t n = 0;
     if (object->is_loader && wtm_modules_notification())
-        n += want(object, wtm_modules_notification(), 0, on_loader_change, requests);
+        n += want(object, wtm_modules_notification(), 0, wtm_on_loader_change, requests);
     if (object->is_loader || object->is_vdso)
         return n;
     for (size_t i = 0; i < WATCHED; i++)
         if (is_there(&watched[i], object, &symbol))
             n += want(object, object->bias + symbol.offset, symbol.size, watched[i].handler, requests + n);
     if (object->unbound && wtm_object_initializer(object)) /* refused where it is timed, with a hook that does both */
-        n += want(object, wtm_object_initializer(object), 0, on_initializer, requests + n);
+        n += want(object, wtm_object_initializer(object), 0, wtm_on_initializer, requests + n);
     size_t size;
     uintptr_t copier = wtm_stack_switch_find(object, &size);
     if (copier)
-        n += want(object, copier, size, on_stack_switch, requests + n);
+        n += want(object, copier, size, wtm_on_stack_switch, requests + n);
     if (wtm_handlers_wanted() && is_libc(object) && find(object, "sigaction", &symbol))
-        n += want(object, object->bias + symbol.offset, symbol.size, on_sigaction, requests + n);
+        n += want(object, object->bias + symbol.offset, symbol.size, wtm_on_sigaction, requests + n);
     return n;
 }
 
@@ -393,13 +224,13 @@ void wtm_watch_patched(struct wtm_patch_request *request)
         wtm_patch_open(request->patch);
         return;
     }
-    if (watch->handler == on_stack_switch)
+    if (watch->handler == wtm_on_stack_switch)
         wtm_log("greenlet's switch of stacks cannot be watched: time no function that calls back into Python: ",
                 wtm_refusal_text(request->refusal));
-    if (watch->handler == on_loader_change)
+    if (watch->handler == wtm_on_loader_change)
         wtm_log("libraries loaded later will not be timed: the loader's notification cannot be watched: ",
                 wtm_refusal_text(request->refusal));
-    if (watch->handler == on_sigaction)
+    if (watch->handler == wtm_on_sigaction)
         wtm_log("signal handlers will not be found: sigaction cannot be watched: ", wtm_refusal_text(request->refusal));
     watch->used = 0;
 }
@@ -411,7 +242,7 @@ int wtm_watch_initializer(const struct wtm_object *object)
     if (probe && probe->flags == WTM_PROBE_INITIALIZER)
         return 1;
     for (size_t i = 0; i < MAX_WATCHES; i++)
-        if (watches[i].used && watches[i].handler == on_initializer && watches[i].bias == object->bias)
+        if (watches[i].used && watches[i].handler == wtm_on_initializer && watches[i].bias == object->bias)
             return 1;
     return 0;
 }
@@ -419,7 +250,7 @@ int wtm_watch_initializer(const struct wtm_object *object)
 int wtm_watch_follows_loader(void)
 {
     for (size_t i = 0; i < MAX_WATCHES; i++)
-        if (watches[i].used && watches[i].handler == on_loader_change && watches[i].patch.committed)
+        if (watches[i].used && watches[i].handler == wtm_on_loader_change && watches[i].patch.committed)
             return 1;
     return 0;
 }
