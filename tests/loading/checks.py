@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 
-from suite.registry import Suite
+from suite.registry import TESTS, Suite
 from suite.results import Skipped, expect_equal
 
 SUITE, LONG = Suite('loading'), Suite('loading')  # with --full: LONG too
@@ -104,6 +104,21 @@ def _(t):
     run, report = t.report_of(argv, 'pick,busy', t.sub('timed'))
     expect_equal(run.out, plain.out, 'stdout')
     expect_equal([row['code'] for row in report.refusals('pick')], ['UNBOUND'], 'refusals of pick')
+
+
+@SUITE.test('versions of one function, weak ones, hot, cold and other sections: each body a row, cold parts none')
+def _(t):
+    library = t.build('versions.c', '-fPIC', '-shared', f'-Wl,--version-script={TESTS}/loading/versions.map', name='libversions.so')
+    folder = os.path.dirname(library)
+    program = t.build('sections.c', '-freorder-blocks-and-partition', f'-L{folder}', '-lversions', f'-Wl,-rpath,{folder}')
+    plain = t.run([program], folder=t.sub('plain'))
+    for number, time in enumerate(('versioned,weak_one,elsewhere,often,seldom,split', 'libversions.so:*,main:*', '*')):
+        run, report = t.report_of([program], time, t.sub(str(number)))
+        expect_equal(run.out, plain.out, f'{time}: stdout')
+        expect_equal(sorted(row['calls'] for row in report.rows('versioned')), [51, 100], f'{time}: calls of both versions')
+        expect_equal({name: report.one(name)['calls'] for name in ('weak_one', 'elsewhere', 'often', 'seldom', 'split')},
+                     {'weak_one': 50, 'elsewhere': 100, 'often': 100, 'seldom': 26, 'split': 101}, f'{time}: calls')
+        expect_equal(report.rows('*.cold*'), [], f'{time}: cold parts')
 
 
 @LONG.test('a thousand loadings of each of four libraries, and a thousand by each of four threads')
