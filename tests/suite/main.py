@@ -131,9 +131,11 @@ SUITES = {'build': suite_build, 'unit': suite_unit, 'lint': suite_lint, 'cases':
 
 
 def main():
-    for number in (signal.SIGINT, signal.SIGQUIT):  # a shell's background job begins with them ignored, and so would what it tests
-        if signal.getsignal(number) == signal.SIG_IGN:
+    own = (signal.SIGPIPE, signal.SIGXFSZ)  # which Python ignores, and gives back to what it starts
+    for number in signal.valid_signals():  # a background job and nohup begin with some ignored, and so would what is tested
+        if signal.getsignal(number) == signal.SIG_IGN and number not in own:
             signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     options = arguments()
     chosen = [name for name in options.only.split(',') if name] or [
         name for name in SUITES if name not in ('threads', 'sanitize') or options.full]
