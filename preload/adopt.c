@@ -89,9 +89,15 @@ int wtm_records_know(const struct wtm_thread *thread, uint64_t sp)
         return 1;
     if (wtm_on_native(thread, sp)) /* nobody else's calls are there */
         return 0;
-    for (const struct wtm_thread *other = wtm_threads; other; other = other->next)
-        if (wtm_record_at(other, sp) || wtm_ways_find(other, sp))
+    for (struct wtm_thread *other = wtm_threads; other; other = other->next) {
+        if (other == thread)
+            continue;
+        int locked = wtm_records_lock(other); /* else it could be missed while it is moved */
+        int found = wtm_record_at(other, sp) != NULL;
+        wtm_records_unlock(other, locked);
+        if (found || wtm_ways_find(other, sp))
             return 1;
+    }
     return 0;
 }
 

@@ -257,7 +257,9 @@ struct wtm_record *wtm_close_slow(struct wtm_thread *thread, uint64_t sp, uint64
         if (synced)
             thread = synced;
     }
-    const struct wtm_record *popped = wtm_records_know(thread, sp) ? NULL : wtm_record_popped(thread, sp);
+    const struct wtm_record *popped = wtm_record_at(thread, sp) ? NULL : wtm_record_popped(thread, sp);
+    if (popped && wtm_records_know(thread, sp))
+        popped = NULL;
     struct wtm_record *record = wtm_records_raise(thread, popped ? popped->sp : sp);
     if (!record) {
         wtm_profile_stranded();
