@@ -26,7 +26,7 @@ static void text_of(const struct wtm_object *object, uintptr_t *start, uintptr_t
     }
 }
 
-void wtm_callers_learn(const struct wtm_object *objects, size_t count)
+static void learn(const struct wtm_object *objects, size_t count)
 {
     for (size_t i = 0; i < count && !wtm_callers.text_bytes; i++) {
         const struct wtm_object *object = &objects[i];
@@ -67,13 +67,14 @@ int wtm_callers_are_of(const struct wtm_object *object)
     return wtm_callers.text_bytes && object->bias == runtime_bias;
 }
 
-void wtm_callers_admit(struct wtm_target *targets, size_t count)
+void wtm_callers_admit(const struct wtm_object *objects, size_t object_count, const struct wtm_resolution *found)
 {
-    for (size_t i = 0; i < count && wtm_callers.text_bytes; i++) {
-        const struct wtm_object *object = targets[i].object;
+    learn(objects, object_count);
+    for (size_t i = 0; i < found->target_count && wtm_callers.text_bytes; i++) {
+        struct wtm_target *target = &found->targets[i];
         /* A second runtime's code cannot be told from other compiled code. */
-        if (targets[i].walked && (!object->is_walker || wtm_callers_are_of(object)))
-            targets[i].refusal = WTM_REFUSED_NONE;
+        if (target->walked && (!target->object->is_walker || wtm_callers_are_of(target->object)))
+            target->refusal = WTM_REFUSED_NONE;
     }
 }
 

@@ -24,15 +24,14 @@ WTM_ASSERT_AT(struct wtm_callers, generated_bytes, 24);
 
 extern const char wtm_entry_walked[] WTM_HIDDEN, wtm_entry_walked_clocked[] WTM_HIDDEN; /* hooks of such functions */
 
-/* Looks for a runtime among objects whose symbols were read, if none is known yet. Of one without symbols it is not known which
- * code it generated. Start-up, or with the lock of install.h held. */
-void wtm_callers_learn(const struct wtm_object *objects, size_t count) WTM_HIDDEN;
 /* These stay loaded as long as the process lives: their code is compiled code wherever a runtime is. Start-up. */
 void wtm_callers_stay(const struct wtm_object *objects, size_t count) WTM_HIDDEN;
 /* The object with this load bias was unmapped. */
 void wtm_callers_unloaded(uintptr_t bias) WTM_HIDDEN;
-/* Takes the refusal from targets that are `walked`, where callers can be told apart. */
-void wtm_callers_admit(struct wtm_target *targets, size_t count) WTM_HIDDEN;
+/* After patterns were resolved: looks for a runtime among the objects, if none is known yet, and takes the refusal from targets
+ * that are `walked`, where callers can be told apart. Of a runtime without symbols it is not known which code it generated.
+ * Start-up, or with the lock of install.h held. */
+void wtm_callers_admit(const struct wtm_object *objects, size_t object_count, const struct wtm_resolution *found) WTM_HIDDEN;
 /* 1: the callers of functions of this object can be told apart. */
 int wtm_callers_are_of(const struct wtm_object *object) WTM_HIDDEN;
 /* 1: this return address lies in compiled code outside of the runtime's object. Any thread. */

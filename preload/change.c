@@ -74,10 +74,8 @@ static int resolve(struct wtm_change *change, const char *pattern, struct wtm_re
         return -EINVAL;
     if (!result)
         result = wtm_resolve(&set, change->modules.objects, change->modules.count, 0, wtm_modules_own_address(), &change->arena, found);
-    if (!result) {
-        wtm_callers_learn(change->modules.objects, change->modules.count);
-        wtm_callers_admit(found->targets, found->target_count);
-    }
+    if (!result)
+        wtm_callers_admit(change->modules.objects, change->modules.count, found);
     return result;
 }
 

@@ -78,7 +78,6 @@ int wtm_guest_count(const struct wtm_thread *owner, const struct wtm_probe *prob
         wtm_profile_lost_call();
         return 1;
     }
-    wtm_increment(&local->cell->entered);
-    wtm_increment(&local->cell->late);
+    wtm_cell_count_untimed(local->cell);
     return 1;
 }

@@ -76,13 +76,15 @@ static int resolve_all(struct wtm_modules *modules, size_t first, struct wtm_res
     struct wtm_resolution more;
     uintptr_t own = wtm_modules_own_address();
     int error = wtm_resolve(&patterns, modules->objects, modules->count, first, own, arena, found);
-    if (error || !subtracted.count)
-        return error;
-    error = wtm_resolve(&subtracted, modules->objects, modules->count, first, own, arena, &more);
+    if (!error && subtracted.count) {
+        error = wtm_resolve(&subtracted, modules->objects, modules->count, first, own, arena, &more);
+        if (!error)
+            error = merge_subtracted(found, &more, arena);
+        if (!error)
+            tell_missing(&more);
+    }
     if (!error)
-        error = merge_subtracted(found, &more, arena);
-    if (!error)
-        tell_missing(&more);
+        wtm_callers_admit(modules->objects, modules->count, found);
     return error;
 }
 
@@ -126,8 +128,6 @@ static int install(struct wtm_modules *modules, enum wtm_company company, struct
     int error = resolve_all(modules, modules->first_new, &found, arena);
     if (error)
         return error;
-    wtm_callers_learn(modules->objects, modules->count);
-    wtm_callers_admit(found.targets, found.target_count);
     int patched = patch_targets(modules, &found, company, arena);
     if (patched >= 0) {
         refuse_targets(&found);

@@ -64,6 +64,7 @@ static size_t request_targets(const struct wtm_target *const *targets, size_t co
             continue;
         }
         uintptr_t hook = choose_hook(targets[i], probe);
+        /* What looks at its return address is refused, and watched: tail-called by a timed function it must find its caller there. */
         requests[n] = (struct wtm_patch_request){
             .entry = targets[i]->address, .size = targets[i]->size, .hook = hook, .looking_hook = (uintptr_t)wtm_watch_looking,
             .context = probe, .patch = probe->patch};

@@ -46,18 +46,12 @@ unsigned wtm_records_nested(const struct wtm_thread *thread, const struct wtm_lo
     return nested;
 }
 
-static void count_untimed(struct wtm_local *local)
-{
-    wtm_increment(&local->cell->entered);
-    wtm_increment(&local->cell->late);
-}
-
 /* As the fast path does, for entries that it leaves to us. */
 static enum wtm_entry_action push(struct wtm_thread *thread, struct wtm_local *local, uint64_t sp, uint64_t return_minus_1)
 {
     struct wtm_record *record = thread->top + 1;
     if (record >= thread->limit) {
-        count_untimed(local);
+        wtm_cell_count_untimed(local->cell);
         return WTM_ENTRY_BODY;
     }
     wtm_record_set_place(record, sp);
@@ -160,7 +154,7 @@ enum wtm_entry_action wtm_entry_from_outside(uint64_t *slot, struct wtm_probe *p
         local = local_of(probe, &action);
     while (!local && action == WTM_ENTRY_RETRY);
     if (local)
-        count_untimed(local);
+        wtm_cell_count_untimed(local->cell);
     return WTM_ENTRY_BODY;
 }
 
@@ -183,7 +177,7 @@ static enum wtm_entry_action enter(uint64_t *slot, struct wtm_probe *probe)
     if (tail) {
         const struct wtm_record *below = wtm_records_raise(thread, sp);
         if (!below) { /* nobody knows its way back: let it pass */
-            count_untimed(local);
+            wtm_cell_count_untimed(local->cell);
             return WTM_ENTRY_BODY;
         }
         return_minus_1 = below->return_minus_1;

@@ -281,13 +281,7 @@ wtm_entry_walked:
 1:	cmpl	$0, PROBE_SPECIAL(%r11)
 	jne	.Lslow
 	jmp	.Lretry
-2:	save_arguments
-	mov	%r11, -104(%rsp)
-	call_at_entry wtm_entry_from_outside
-	restore_arguments
-	mov	-104(%rsp), %r11
-	test	%eax, %eax
-	jnz	1b
+2:	count_from_outside 1b
 	jmp	.Lto_body
 	.cfi_endproc
 	.size	wtm_entry_walked, .-wtm_entry_walked

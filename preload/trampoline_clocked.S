@@ -100,13 +100,7 @@ wtm_entry_walked_clocked:
 	save_scratch
 	caller_is_compiled wtm_return_clocked, 2f
 	jmp	.Lsaved
-2:	save_arguments
-	mov	%r11, -104(%rsp)
-	call_at_entry wtm_entry_from_outside
-	restore_arguments
-	mov	-104(%rsp), %r11
-	test	%eax, %eax
-	jnz	.Lsaved
+2:	count_from_outside .Lsaved
 	mov	PROBE_BODY(%r11), %rcx
 	mov	%rcx, -64(%rsp)
 	jmp	.Luntimed

@@ -22,9 +22,6 @@ void wtm_watch_patched(struct wtm_patch_request *request) WTM_HIDDEN;
 /* The hook of a timed function: that of the entry, or, where the function is one that must be watched as well, one that
  * does both; then the probe's flags are set. */
 uintptr_t wtm_watch_hook(const struct wtm_target *target, struct wtm_probe *probe) WTM_HIDDEN;
-/* A function that the user named and that is refused because it looks at its return address is watched for its own sake: where a
- * timed function tail-calls it, it must find its true caller there (request.looking_hook = wtm_watch_looking). */
-
 /* The object with this load bias was unmapped. */
 void wtm_watch_unloaded(uintptr_t bias) WTM_HIDDEN;
 
